@@ -1,0 +1,1 @@
+"""Coded diagnostics: what was refused, changed or approximated, and where."""

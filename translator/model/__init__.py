@@ -1,0 +1,1 @@
+"""The kernel model: typed CUDA C++ with every implicit conversion made explicit."""

@@ -1,0 +1,116 @@
+"""Statements. Bodies are tuples of statements; a declaration is visible to the end of its tuple."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from translator.diag.diagnostic import NOWHERE, Span
+from translator.model.expr import Expr, Var
+
+
+@dataclass(frozen=True, slots=True)
+class Decl:
+    """A local, shared or reference variable. `init` is an InitList for aggregates, an lvalue for references."""
+
+    var: Var
+    init: Expr | None = None
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()  # the author's comment lines before it, without markers
+
+
+@dataclass(frozen=True, slots=True)
+class ExprStmt:
+    expr: Expr
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    cond: Expr
+    then: tuple[Stmt, ...]
+    other: tuple[Stmt, ...] = ()
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """C's `for`; a missing condition is None (true). `unroll`: None unstated, 0 full, N by N, 1 none."""
+
+    init: tuple[Stmt, ...]
+    cond: Expr | None
+    step: Expr | None
+    body: tuple[Stmt, ...]
+    unroll: int | None = None
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    cond: Expr
+    body: tuple[Stmt, ...]
+    unroll: int | None = None
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DoWhile:
+    body: tuple[Stmt, ...]
+    cond: Expr
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One group of labels and the statements up to the next label; may fall through."""
+
+    values: tuple[int, ...]
+    default: bool
+    body: tuple[Stmt, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    value: Expr
+    cases: tuple[Case, ...]
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A `{ … }` of its own."""
+
+    body: tuple[Stmt, ...]
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    value: Expr | None = None
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+Stmt: TypeAlias = (
+    "Decl | ExprStmt | If | For | While | DoWhile | Switch | Block | Break | Continue | Return"
+)
