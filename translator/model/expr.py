@@ -289,6 +289,39 @@ class Intrinsic:
     span: Span = NOWHERE
 
 
+# The expressions below appear only after passes.lower.
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A scalar of an array variable, one index per dimension."""
+
+    var: Var
+    indices: tuple[Expr, ...]
+    type: Type
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """Several scalars: a struct by value."""
+
+    items: tuple[Expr, ...]
+    type: Type
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLoad:
+    """`count` consecutive scalars from `pointer`; `align` in bytes is what the CUDA type guarantees."""
+
+    pointer: Expr
+    count: int
+    align: int
+    type: Type
+    span: Span = NOWHERE
+
+
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """Stands where something could not be lifted; its diagnostic is in the Sink and refuses the kernel."""
@@ -301,6 +334,6 @@ class Unsupported:
 Expr: TypeAlias = (
     "Literal | String | VarRef | Special | Unary | Binary | Logical | Conditional | Cast | Bitcast | Index"
     " | Deref | Member | AddrOf | Decay | PtrAdd | PtrDiff | Assign | IncDec | Comma | Construct | InitList"
-    " | Call | Intrinsic | Unsupported"
+    " | Call | Intrinsic | Unsupported | Element | Tuple | VectorLoad"
 )
 LVALUES = (VarRef, Index, Deref, Member)

@@ -111,6 +111,45 @@ class Return:
     comments: tuple[str, ...] = ()
 
 
+# The statements below appear only after passes.lower.
+
+
+@dataclass(frozen=True, slots=True)
+class ForRange:
+    """A counted loop over `var` from `start` towards `stop` (exclusive) by `step`; nothing in it changes them."""
+
+    var: Var
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: tuple[Stmt, ...]
+    unroll: int | None = None
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unpack:
+    """Parallel assignment of the components of a Tuple, VectorLoad or multi-result Call."""
+
+    targets: tuple[Expr, ...]
+    value: Expr
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStore:
+    """Stores scalars to consecutive elements; `align` in bytes is what the CUDA type guarantees."""
+
+    pointer: Expr
+    values: tuple[Expr, ...]
+    align: int
+    span: Span = NOWHERE
+    comments: tuple[str, ...] = ()
+
+
 Stmt: TypeAlias = (
     "Decl | ExprStmt | If | For | While | DoWhile | Switch | Block | Break | Continue | Return"
+    " | ForRange | Unpack | VectorStore"
 )
