@@ -11,7 +11,7 @@ from translator.model.expr import Expr, Var
 
 @dataclass(frozen=True, slots=True)
 class Decl:
-    """A local, shared or reference variable. `init` is an InitList for aggregates, an lvalue for references."""
+    """A local, shared or reference variable. `init`: InitList for aggregates, an lvalue for references."""
 
     var: Var
     init: Expr | None = None
@@ -37,7 +37,10 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """C's `for`; a missing condition is None (true). `unroll`: None unstated, 0 full, N by N, 1 none."""
+    """C's `for`; a missing condition is None (true). `unroll`: None unstated, 0 full, N by N, 1 none.
+
+    After passes.linear `step` is None and `advance` holds its statements; `continue` goes there.
+    """
 
     init: tuple[Stmt, ...]
     cond: Expr | None
@@ -46,6 +49,7 @@ class For:
     unroll: int | None = None
     span: Span = NOWHERE
     comments: tuple[str, ...] = ()
+    advance: tuple[Stmt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,13 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class DoWhile:
+    """`advance` (after passes.linear) runs before the condition; `continue` goes there."""
+
     body: tuple[Stmt, ...]
     cond: Expr
     span: Span = NOWHERE
     comments: tuple[str, ...] = ()
+    advance: tuple[Stmt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class ForRange:
-    """A counted loop over `var` from `start` towards `stop` (exclusive) by `step`; nothing in it changes them."""
+    """A counted loop from `start` towards `stop` (exclusive) by `step`; its body changes none of them."""
 
     var: Var
     start: Expr

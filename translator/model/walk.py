@@ -21,6 +21,7 @@ from translator.model.expr import (
     Construct,
     Decay,
     Deref,
+    Element,
     Expr,
     IncDec,
     Index,
@@ -33,10 +34,12 @@ from translator.model.expr import (
     PtrDiff,
     Special,
     String,
+    Tuple,
     Unary,
     Unsupported,
     Var,
     VarRef,
+    VectorLoad,
 )
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import (
@@ -48,10 +51,13 @@ from translator.model.stmt import (
     DoWhile,
     ExprStmt,
     For,
+    ForRange,
     If,
     Return,
     Stmt,
     Switch,
+    Unpack,
+    VectorStore,
     While,
 )
 
@@ -82,6 +88,9 @@ OPERANDS: dict[type, tuple[str, ...]] = {
     InitList: ("items",),
     Call: ("args",),
     Intrinsic: ("args",),
+    Element: ("indices",),
+    Tuple: ("items",),
+    VectorLoad: ("pointer",),
 }
 
 # Direct expressions and direct bodies of each statement. `For.init` is a body: its scope is the loop.
@@ -97,14 +106,20 @@ STMT_EXPRS: dict[type, tuple[str, ...]] = {
     Break: (),
     Continue: (),
     Return: ("value",),
+    ForRange: ("start", "stop", "step"),
+    Unpack: ("targets", "value"),
+    VectorStore: ("pointer", "values"),
 }
 STMT_BODIES: dict[type, tuple[str, ...]] = {
     Decl: (),
     ExprStmt: (),
     If: ("then", "other"),
-    For: ("init", "body"),
+    For: ("init", "body", "advance"),
+    ForRange: ("body",),
+    Unpack: (),
+    VectorStore: (),
     While: ("body",),
-    DoWhile: ("body",),
+    DoWhile: ("body", "advance"),
     Switch: (),  # its bodies are in the cases
     Block: ("body",),
     Break: (),
@@ -160,7 +175,14 @@ def walk_expr(e: Expr) -> Iterator[Expr]:
 
 def stmt_exprs(s: Stmt) -> tuple[Expr, ...]:
     """The expressions that belong to `s` itself, not to the statements in it."""
-    return tuple(x for name in STMT_EXPRS[type(s)] if (x := getattr(s, name)) is not None)
+    found: list[Expr] = []
+    for name in STMT_EXPRS[type(s)]:
+        value = getattr(s, name)
+        if isinstance(value, tuple):
+            found += value
+        elif value is not None:
+            found.append(value)
+    return tuple(found)
 
 
 def bodies(s: Stmt) -> tuple[tuple[Stmt, ...], ...]:
@@ -223,7 +245,11 @@ def map_stmt_exprs(s: Stmt, f: ExprMap) -> Stmt:
     changes: dict[str, Any] = {}
     for name in STMT_EXPRS[type(s)]:
         old = getattr(s, name)
-        if old is not None and (new := f(old)) is not old:
+        if isinstance(old, tuple):
+            made = tuple(f(x) for x in old)
+            if any(a is not b for a, b in zip(old, made, strict=True)):
+                changes[name] = made
+        elif old is not None and (new := f(old)) is not old:
             changes[name] = new
     return replace(s, **changes) if changes else s
 
@@ -251,7 +277,7 @@ def declared(body: Iterable[Stmt]) -> Iterator[Var]:
 
 def used(body: Iterable[Stmt]) -> set[Var]:
     """Variables mentioned by an expression in `body`."""
-    return {e.var for e in walk_exprs(body) if isinstance(e, VarRef)}
+    return {e.var for e in walk_exprs(body) if isinstance(e, VarRef | Element)}
 
 
 def root_var(e: Expr) -> Var | None:
