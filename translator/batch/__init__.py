@@ -1,0 +1,1 @@
+"""Many translation units at once: child processes and what comes back from them."""

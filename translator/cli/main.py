@@ -1,0 +1,112 @@
+"""The `cuteport` command: the list of its subcommands, and how each way of ending becomes an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+import typer
+
+from translator import __version__
+from translator.cli import analyze, doctor, explain, mapping, port, schema, verify
+
+app = typer.Typer(
+    name="cuteport",
+    help="Port CUDA C++ kernels to NVIDIA's CuTe DSL and prove the port.",
+    epilog="Exit codes: 0 done and verified as far as this machine can; 1 something was refused or failed a"
+    " check; 2 wrong usage; 3 the environment lacks something; 4 a bug in cuteport; 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("port")(port.port)
+app.command("analyze")(analyze.analyze)
+app.command("verify")(verify.verify)
+app.command("map")(mapping.map_)
+app.command("explain")(explain.explain)
+app.command("schema")(schema.schema)
+app.command("doctor")(doctor.doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cuteport {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    pass
+
+
+def main() -> NoReturn:
+    """The console script. Never lets a Python traceback through."""
+    signal.signal(signal.SIGTERM, _terminated)
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _stdout_failed(error)
+    sys.stderr.flush()
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of `cuteport ARGUMENTS…`; everything that goes wrong is said on stderr."""
+    try:
+        result = app(args=arguments, prog_name="cuteport", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        typer.echo("interrupted; what was finished is kept", err=True)
+        return 130
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            return _stdout_failed(error)
+        return _bug(error)
+    except Exception as error:
+        from translator.settings import SettingsError
+
+        if isinstance(error, SettingsError):
+            typer.echo(f"error: {error}", err=True)
+            return 2
+        return _bug(error)
+
+
+def _bug(error: BaseException) -> int:
+    from translator.runs import record_bug
+
+    typer.echo(record_bug(error), err=True)
+    return 4
+
+
+def _stdout_failed(error: OSError) -> int:
+    """A closed pipe is the reader's choice; anything else on stdout is the machine's lack."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())  # so that the interpreter's own flush at exit is silent
+    if isinstance(error, BrokenPipeError):
+        return 141
+    typer.echo(f"error: the output can't be written: {error.strerror}", err=True)
+    return 3
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

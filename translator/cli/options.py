@@ -1,0 +1,37 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Paths: TypeAlias = Annotated[
+    list[str], typer.Argument(metavar="PATH…", help="CUDA sources, or folders searched for them.")
+]
+Kernel: TypeAlias = Annotated[
+    list[str] | None, typer.Option("-k", "--kernel", metavar="NAME", help="Only this kernel; repeatable.")
+]
+Include: TypeAlias = Annotated[
+    list[str] | None, typer.Option("-I", "--include", metavar="DIR", help="Include folder; repeatable.")
+]
+Define: TypeAlias = Annotated[
+    list[str] | None, typer.Option("-D", "--define", metavar="NAME[=VALUE]", help="Macro; repeatable.")
+]
+Std: TypeAlias = Annotated[str | None, typer.Option("--std", metavar="STD", help="As in c++17.")]
+CompileCommands: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--compile-commands", metavar="FILE", help="A compile_commands.json to take flags from."),
+]
+Instantiate: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--instantiate", metavar="'k<float, 8>'", help="A template instantiation; repeatable."),
+]
+Jobs: TypeAlias = Annotated[
+    int | None, typer.Option("-j", "--jobs", metavar="N", help="Processes; by default one per core.")
+]
+Arch: TypeAlias = Annotated[
+    str | None, typer.Option("--arch", metavar="ARCH", help="Target to compile for, by default sm_90a.")
+]

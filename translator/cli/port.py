@@ -1,0 +1,76 @@
+"""`cuteport port PATH…`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from translator.cli.options import (
+    Arch,
+    CompileCommands,
+    Define,
+    Include,
+    Instantiate,
+    Jobs,
+    Json,
+    Kernel,
+    Paths,
+    Std,
+)
+
+
+def port(
+    paths: Paths,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where the ports go, by default out/.")
+    ] = None,
+    kernel: Kernel = None,
+    include: Include = None,
+    define: Define = None,
+    std: Std = None,
+    compile_commands: CompileCommands = None,
+    instantiate: Instantiate = None,
+    jobs: Jobs = None,
+    arch: Arch = None,
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Translate only; compile and compare nothing.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a port.py or spec.toml that was edited by hand.")
+    ] = False,
+    keep_stages: Annotated[
+        bool, typer.Option("--keep-stages", help="Leave each stage's result in runs/<time>-<id>/.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Port the CUDA kernels of PATH… to CuTe DSL, and check the ports as far as this machine can."""
+    from translator.batch.driver import port as run
+    from translator.settings import load
+    from translator.terminal import Progress, show_port
+
+    settings = load(
+        {
+            "out": out,
+            "kernels": kernel,
+            "include": include,
+            "define": define,
+            "std": std,
+            "compile_commands": compile_commands,
+            "instantiate": instantiate,
+            "jobs": jobs,
+            "arch": arch,
+            "verify": False if no_verify else None,
+            "force": force or None,
+            "keep_stages": keep_stages or None,
+        }
+    )
+    report = run(paths, settings, Progress())
+    if as_json:
+        from translator.documents import PortDocument, to_json
+
+        typer.echo(to_json(PortDocument.of(report)))
+    else:
+        show_port(report)
+    return report.exit_code

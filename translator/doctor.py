@@ -1,0 +1,247 @@
+"""`cuteport doctor`: what this machine has, and what each missing piece costs the user.
+
+Looks only: nothing is installed or changed. What may crash or hang (a driver, a parser, a compiler)
+is tried in a child process with a limit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from translator.batch.fanout import Lost, run
+from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT
+
+Verdict = Literal["ok", "warning", "missing"]
+
+_LIMIT = 120.0  # seconds for one check
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line: `costs` says what the user goes without; `needed` that the main job can't run without it."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    costs: str = ""
+    needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    checks: tuple[Check, ...]
+
+    @property
+    def can_port(self) -> bool:
+        """True where a kernel can be ported and compiled here."""
+        return not any(c.needed and c.verdict == "missing" for c in self.checks)
+
+    @property
+    def can_prove(self) -> bool:
+        """True where ports can also be compared and timed: a GPU, and what builds and launches the original."""
+        ok = {c.name for c in self.checks if c.verdict != "missing"}
+        return self.can_port and {"GPU", "CUDA bindings", "torch"} <= ok and bool({"NVRTC", "nvcc"} & ok)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_DONE if self.can_port else EXIT_ENVIRONMENT
+
+
+def examine() -> Examination:
+    """All checks, in the order of the table below."""
+    found = run(range(len(_CHECKS)), _check, jobs=2, timeout=_LIMIT)
+    checks: list[Check] = []
+    for k, result in enumerate(found):
+        if isinstance(result, Lost):
+            name, _, costs, needed = _CHECKS[k]
+            last = result.text.strip().splitlines()[-1] if result.text.strip() else result.why
+            checks.append(Check(name, "missing", f"the check failed: {last}", costs, needed))
+        else:
+            checks.append(result)
+    return Examination(tuple(checks))
+
+
+def _check(index: int) -> Check:
+    name, look, costs, needed = _CHECKS[index]
+    verdict, detail = look()
+    return Check(name, verdict, detail, "" if verdict == "ok" else costs, needed)
+
+
+Found = tuple[Verdict, str]
+
+
+def _python() -> Found:
+    here = f"{sys.version.split()[0]} at {sys.executable}"
+    if sys.version_info < (3, 11):
+        return "missing", f"{here}; 3.11 or newer is needed"
+    return "ok", here
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def parts(version: str) -> tuple[int, ...]:
+    """`4.8.1.dev0` → (4, 8, 1): the leading numeric parts, for comparing."""
+    found: list[int] = []
+    for word in version.split("+")[0].split("."):
+        if not word.isdigit():
+            break
+        found.append(int(word))
+    return tuple(found)
+
+
+def judge_dsl(version: str) -> Found:
+    """What the table of known versions says about `version`."""
+    table = tomllib.loads(files("translator").joinpath("dsl_versions.toml").read_text(encoding="utf-8"))
+    for kind, verdict in (("bad", "missing"), ("caution", "warning")):
+        for row in table.get(kind, ()):
+            if version in row.get("match", ()) or ("below" in row and parts(version) < parts(row["below"])):
+                word: Verdict = "missing" if verdict == "missing" else "warning"
+                known = "known bad" if kind == "bad" else "known issue"
+                return word, f"{version}; {known}: {row['why']} ({row['ref']})"
+    if parts(version) < parts(table["oldest"]):
+        return "missing", f"{version}; {table['oldest']} or newer is needed"
+    if version not in table["tested"]:
+        return "warning", f"{version}; tested are {', '.join(table['tested'])}"
+    return "ok", version
+
+
+def _dsl() -> Found:
+    version = _version("nvidia-cutlass-dsl")
+    if not version:
+        return "missing", "nvidia-cutlass-dsl is not installed"
+    libraries = [
+        f"{name.rsplit('-', 1)[1]} {v}"
+        for name in ("nvidia-cutlass-dsl-libs-cu12", "nvidia-cutlass-dsl-libs-cu13")
+        if (v := _version(name))
+    ]
+    verdict, detail = judge_dsl(version)
+    if libraries and any(not lib.endswith(f" {version}") for lib in libraries):
+        return "warning", f"{detail}; its libraries are of another version: {', '.join(libraries)}"
+    return verdict, detail + (f"; libraries {', '.join(libraries)}" if libraries else "")
+
+
+def _torch() -> Found:
+    version = _version("torch")
+    if not version:
+        return "missing", "torch is not installed"
+    if version.endswith("+cpu"):
+        return ("warning" if _gpus()[0] else "ok"), f"{version}: a CPU build"
+    return "ok", version
+
+
+def _gpus() -> tuple[list[str], str]:
+    """The GPUs the driver lists, as text, and why there are none."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return [], "no NVIDIA driver (libcuda.so.1)"
+    if driver.cuInit(0) != 0:
+        return [], "the NVIDIA driver can't be initialised"
+    version, count = ctypes.c_int(), ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    cuda = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    found: list[str] = []
+    for k in range(count.value):
+        name = ctypes.create_string_buffer(128)
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        driver.cuDeviceGetName(name, len(name), k)
+        driver.cuDeviceGetAttribute(ctypes.byref(major), 75, k)  # COMPUTE_CAPABILITY_MAJOR
+        driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, k)  # COMPUTE_CAPABILITY_MINOR
+        found.append(f"{name.value.decode(errors='replace')} (sm_{major.value}{minor.value}, driver for {cuda})")
+    return found, "" if found else "the driver lists no device"
+
+
+def _gpu() -> Found:
+    found, why = _gpus()
+    return ("ok", "; ".join(found)) if found else ("missing", why)
+
+
+def _nvcc() -> Found:
+    homes = [os.environ.get(n, "") for n in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
+    path = shutil.which("nvcc") or next((p for h in homes if h and (p := shutil.which("nvcc", path=f"{h}/bin"))), None)
+    if not path:
+        return "missing", "not found on PATH, in CUDA_HOME or /usr/local/cuda"
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    build = next((line for line in said.splitlines() if line.startswith("Cuda compilation")), "")
+    return "ok", f"{path} {build.rpartition(',')[2].strip()}"
+
+
+def _nvrtc() -> Found:
+    for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return "ok", name
+    for entry in sys.path:
+        for path in sorted(Path(entry).glob("nvidia/*/lib/libnvrtc.so.1[0-9]")):
+            return "ok", str(path)
+    return "missing", "libnvrtc is neither on the library path nor in an installed nvidia package"
+
+
+def _bindings() -> Found:
+    core, bindings = _version("cuda-core"), _version("cuda-bindings")
+    if not core:
+        return "missing", "cuda-core is not installed" + (f" (cuda-bindings {bindings} is)" if bindings else "")
+    return "ok", f"cuda-core {core}, cuda-bindings {bindings or 'absent'}"
+
+
+def _compiler() -> Found:
+    for name in (os.environ.get("CC", ""), "gcc", "cc", "clang"):
+        path = shutil.which(name) if name else None
+        if path:
+            said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+            return "ok", f"{path}: {said.splitlines()[0] if said else 'no version'}"
+    return "missing", "no gcc, cc or clang on PATH"
+
+
+def _reading() -> Found:
+    from translator.selftest import read_canary
+
+    return _self_test(read_canary)
+
+
+def _compiling() -> Found:
+    from translator.selftest import compile_canary
+
+    return _self_test(compile_canary)
+
+
+def _self_test(test: Callable[[], str]) -> Found:
+    """Self tests raise on failure; the first line of what they raise is the detail."""
+    try:
+        return "ok", test()
+    except Exception as error:
+        return "missing", (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+_NO_PROOF = "ports are compiled but not compared with the original nor timed"
+_CHECKS: tuple[tuple[str, Callable[[], Found], str, bool], ...] = (
+    ("Python", _python, "nothing runs", True),
+    ("CuTe DSL", _dsl, "ports can't be compiled: pip install nvidia-cutlass-dsl==4.8.1", True),
+    ("reading CUDA", _reading, "no kernel can be read: pip install libclang==18.1.1", True),
+    ("compiling a port", _compiling, "ports are written but not compiled", True),
+    ("torch", _torch, "ports can't be called with tensors, nor compared: bring the torch build for your GPU", False),
+    ("GPU", _gpu, _NO_PROOF, False),
+    ("CUDA bindings", _bindings, f"{_NO_PROOF}: pip install 'cuteport[gpu]'", False),
+    ("NVRTC", _nvrtc, "without it or nvcc the original can't be built: " + _NO_PROOF, False),
+    ("nvcc", _nvcc, "the original is built with NVRTC instead, and the user's CUDA headers are not tried", False),
+    ("C compiler", _compiler, "tests that compare with a C compiler's arithmetic are skipped", False),
+)

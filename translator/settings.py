@@ -1,0 +1,145 @@
+"""One frozen Settings from `cuteport.toml`, the environment and the command line, in rising order.
+
+Every key can be given in each of the three: `jobs = 4` in the file, `CUTEPORT_JOBS=4`, `--jobs 4`.
+Lists in the environment are separated by the platform's path separator. No other file reads either.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+FILE = "cuteport.toml"
+PREFIX = "CUTEPORT_"
+ARCHES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a")
+STANDARDS = ("c++11", "c++14", "c++17", "c++20")
+
+
+class SettingsError(ValueError):
+    """A setting that is unknown or has a value that can't be used; the message names it and its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run may be told. Paths are as given, relative to the working folder; seconds where a time."""
+
+    out: Path = Path("out")
+    runs: Path = Path("runs")
+    kernels: tuple[str, ...] = ()  # names to keep; empty for all
+    include: tuple[str, ...] = ()
+    define: tuple[str, ...] = ()
+    std: str = ""  # "" for what compile_commands.json says, else the frontend's default
+    compile_commands: Path | None = None
+    instantiate: tuple[str, ...] = ()  # "k<float, 8>"
+    jobs: int = 0  # 0 for one per core
+    arch: str = "sm_90a"
+    verify: bool = True
+    force: bool = False  # overwrite a port.py that was edited since it was generated
+    keep_stages: bool = False  # leave each stage's file in the run folder
+    unit_timeout: float = 300.0  # reading and translating one translation unit
+    compile_timeout: float = 300.0  # compiling one port
+
+    @property
+    def workers(self) -> int:
+        """How many processes to use: as asked, else one per core this process may run on."""
+        if self.jobs:
+            return self.jobs
+        allowed = getattr(os, "sched_getaffinity", None)  # absent outside Linux
+        return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+_KINDS = {f.name: f.type for f in fields(Settings)}
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """The settings of a run started in `folder`. A flag that is None or empty was not given.
+
+    Raises SettingsError for an unknown key, a wrong type or an impossible value.
+    """
+    environment = os.environ if environment is None else environment
+    given = _from_file((folder or Path()) / (environment.get(PREFIX + "CONFIG") or FILE))
+    given |= _from_environment(environment)
+    given |= {k: v for k, v in (flags or {}).items() if v is not None and v != () and v != []}
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        made[name] = _typed(name, value)
+    return _checked(replace(Settings(), **made))
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            read = tomllib.load(stream)
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+    for name in read:
+        if name not in _KINDS:
+            raise SettingsError(f"{path}: unknown key `{name}` (known: {', '.join(sorted(_KINDS))})")
+    return read
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        text = environment.get(PREFIX + name.upper())
+        if text is None or text == "":
+            continue
+        found[name] = tuple(text.split(os.pathsep)) if "tuple" in str(kind) else text
+    return found
+
+
+def _typed(name: str, value: Any) -> Any:
+    """`value` as the field's own type; text from the environment is converted."""
+    kind = str(_KINDS[name])
+    try:
+        if kind.startswith("tuple"):
+            items = [value] if isinstance(value, str) else list(value)
+            if not all(isinstance(v, str) for v in items):
+                raise ValueError
+            return tuple(items)
+        if kind == "bool":
+            if isinstance(value, bool):
+                return value
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[value.lower()]
+        if kind == "int":
+            return _whole(value)
+        if kind == "float":
+            return float(value)
+        if "Path" in kind:
+            return Path(value)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise SettingsError(f"`{name}` can't be {value!r}: it takes {_WORDS.get(kind, kind)}") from None
+    if not isinstance(value, str):
+        raise SettingsError(f"`{name}` can't be {value!r}: it takes text")
+    return value
+
+
+_WORDS = {"bool": "true or false", "int": "a whole number", "float": "seconds", "tuple[str, ...]": "a list of texts"}
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+        raise ValueError
+    return int(value)
+
+
+def _checked(settings: Settings) -> Settings:
+    if settings.jobs < 0 or settings.jobs > 1024:
+        raise SettingsError(f"`jobs` can't be {settings.jobs}: it takes 0 (one per core) to 1024")
+    if settings.arch not in ARCHES:
+        raise SettingsError(f"`arch` can't be {settings.arch!r}: it takes one of {', '.join(ARCHES)}")
+    if settings.std and settings.std not in STANDARDS:
+        raise SettingsError(f"`std` can't be {settings.std!r}: it takes one of {', '.join(STANDARDS)}")
+    if settings.unit_timeout <= 0 or settings.compile_timeout <= 0:
+        raise SettingsError("a timeout must be more than 0 seconds")
+    return settings
