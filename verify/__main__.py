@@ -1,0 +1,106 @@
+"""`python -P -m verify DIR...`: verify target folders where the translator is not installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import cast
+
+from verify.compile import ARCHES
+from verify.run import Options, verify_targets
+from verify.spec import SpecError
+from verify.verdict import STAGES, StageName, StageResult, Status, Verdict
+
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
+# What this machine could not run is no failure; what it ran and did not like is.
+_GOOD = frozenset({Status.PASSED, Status.COMPILED, Status.NOT_RUN})
+_LACKING = frozenset({"CP9001", "CP9003"})
+
+
+def _parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(prog="verify", description="Check ports against their CUDA originals.")
+    p.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="target folder, or a folder of targets")
+    p.add_argument("--stages", default=",".join(STAGES), help="comma-separated: %(default)s")
+    p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case (repeatable)")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--arch", default="", choices=["", *ARCHES], help="the GPU's own, or sm_90a without one")
+    p.add_argument("--timeout", type=float, default=120.0, help="seconds per compile and per run")
+    p.add_argument("--jobs", type=int, default=1, help="targets at a time (timing is never shared)")
+    p.add_argument("--record", action="store_true", help="write baselines/<device>.json")
+    p.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    return p
+
+
+def find_targets(dirs: list[Path]) -> list[Path]:
+    """Each folder that has a spec.toml, itself or one level down; a folder with neither stands for itself."""
+    found: list[Path] = []
+    for d in dirs:
+        inner = sorted(s.parent for s in d.glob("*/spec.toml")) if not (d / "spec.toml").exists() else []
+        found += inner or [d]
+    return list(dict.fromkeys(found))
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """0 all good, 1 a check failed, 3 the environment lacks what was asked for."""
+    if any(v.status not in _GOOD for v in verdicts):
+        return EXIT_FAILED
+    if any(s.code in _LACKING for v in verdicts for s in v.stages):
+        return EXIT_ENVIRONMENT
+    return EXIT_DONE
+
+
+def _progress(result: StageResult) -> None:
+    where = f" {result.code}" if result.code else ""
+    why = f" {result.message.splitlines()[0][:300]}" if result.message else ""
+    line = f" (port.py:{result.line})" if result.line else ""
+    name = Path(result.target).name
+    print(f"{name}: {result.stage}: {result.status}{where}{why}{line}", file=sys.stderr, flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; returns the exit code of the README's table."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    stages = tuple(s.strip() for s in args.stages.split(",") if s.strip())
+    if bad := [s for s in stages if s not in STAGES]:
+        parser.error(f"unknown stage {', '.join(bad)}; known: {', '.join(STAGES)}")
+    options = Options(
+        stages=cast(tuple[StageName, ...], stages),
+        cases=tuple(args.case),
+        seed=args.seed,
+        arch=args.arch,
+        timeout=args.timeout,
+        record=args.record,
+        jobs=args.jobs,
+    )
+    verdicts: list[Verdict] = []
+    try:
+        for verdict in verify_targets(find_targets(args.dirs), options, _progress):
+            verdicts.append(verdict)
+            print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
+    except SpecError as e:
+        print("\n".join(f"CP6001: {p}" for p in e.problems), file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        print("this is a bug in verify", file=sys.stderr)
+        return EXIT_BUG
+    code = exit_code(verdicts)
+    if args.json:
+        document = {
+            "schema_version": 1,
+            "exit_code": code,
+            "verdicts": [v.model_dump(mode="json", exclude_none=True) for v in verdicts],
+        }
+        print(json.dumps(document))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The table of verify's own codes: CP6xxx static, compile; CP7xxx parity; CP9xxx speed, environment.
+
+A code is never renumbered and never reused. `meaning` is one line for a person; what happened in this run
+stands in the stage's message.
+"""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    # spec and static
+    "CP6001": "the target's spec.toml is missing, unreadable or breaks its rules",
+    "CP6002": "port.py is missing or is not valid Python",
+    "CP6003": "port.py imports something a port may not import",
+    "CP6004": "port.py lacks a function that the port contract asks for",
+    "CP6005": "port.py uses a construct that a port may not use",
+    # compile
+    "CP6101": "port.py raised an error while it was imported",
+    "CP6102": "the DSL refused to compile the port",
+    "CP6103": "compiling the port took longer than the limit",
+    "CP6104": "the process that compiled the port died",
+    "CP6105": "the compiled port carries no PTX or no machine code",
+    "CP6106": "the launch block of the spec can't be computed",
+    # parity
+    "CP7001": "the original could not be built",
+    "CP7002": "the original failed to launch or faulted",
+    "CP7003": "the port failed to launch or faulted",
+    "CP7004": "the port's process died",
+    "CP7005": "the port took longer than the limit",
+    "CP7006": "the original took longer than the limit",
+    "CP7007": "the port wrote outside a buffer",
+    "CP7008": "the original wrote outside a buffer",
+    "CP7009": "the port changed an input",
+    "CP7010": "the original changed an input that the spec calls read-only",
+    "CP7011": "the port wrote nothing: its kernel was never launched",
+    "CP7012": "values differ from the original's beyond the tolerance",
+    "CP7013": "NaN or infinity stands at other places than in the original's output",
+    "CP7014": "the port left elements unwritten that the original writes",
+    "CP7015": "the port's results change from run to run",
+    "CP7016": "the original's results change from run to run and the spec does not say order_dependent",
+    "CP7017": "no case can tell this output from zeros, a constant or a copy of an input",
+    "CP7018": "the spec still holds an open question",
+    "CP7019": "reference.py failed",
+    "CP7020": "the spec's expressions fail for a case",
+    "CP7021": "the port does not take the arguments that the spec lists",
+    "CP7022": "no case could be launched",
+    "CP7023": "the original wrote nothing",
+    "CP7024": "the port wrote elements that the original leaves alone",
+    # performance and environment
+    "CP9001": "the CuTe DSL is missing or fails to import",
+    "CP9002": "no usable NVIDIA GPU",
+    "CP9003": "neither NVRTC nor nvcc can be found",
+    "CP9101": "the port is slower than the spec allows",
+    "CP9102": "the measurement is too noisy to compare",
+    "CP9103": "the timed runs' outputs differ from the original's",
+    "CP9104": "the benchmark could not be run",
+}
+
+
+def known(code: str) -> bool:
+    """True where `code` is in the table."""
+    return code in CODES

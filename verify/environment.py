@@ -1,0 +1,110 @@
+"""What this machine has: versions for the verdict, and whether a GPU can be used. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+from verify.isolate import Child, ChildDiedError, ChildTimeoutError
+
+_PACKAGES = (
+    "nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-cu12", "nvidia-cutlass-dsl-libs-cu13",
+    "torch", "cuda-bindings", "cuda-core", "numpy",
+)  # fmt: skip
+_PROBE_SECONDS = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """`arch` is the DSL's name of its architecture; bytes for memory and L2."""
+
+    name: str
+    arch: str
+    multiprocessors: int
+    l2_bytes: int
+    memory_bytes: int
+    driver: str
+
+    @property
+    def slug(self) -> str:
+        """The device model as a file name: `NVIDIA H200` → `h200`."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-").split("-")
+        return (
+            "-".join(w for w in words if w not in ("nvidia", "geforce", "tesla", "graphics", "device"))
+            or "gpu"
+        )
+
+
+def arch_of(major: int, minor: int) -> str:
+    """The DSL's architecture for a compute capability; from 9.0 on the one with arch-specific features."""
+    return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+
+
+@functools.lru_cache(maxsize=1)
+def find_gpu() -> tuple[Gpu | None, str]:
+    """The first GPU, or None and the reason why there is none that can be used. Asked once per process."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None, "no NVIDIA driver on this machine (libcuda.so.1 not found)"
+    try:
+        with Child() as child:
+            reply = child.request({"do": "probe"}, _PROBE_SECONDS)
+    except (ChildDiedError, ChildTimeoutError) as e:
+        return None, f"the GPU did not answer: {e or 'timeout'}"
+    if not reply["ok"]:
+        return None, reply["message"]
+    found = reply["gpu"]
+    return Gpu(arch=arch_of(found.pop("major"), found.pop("minor")), **found), ""
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that matter for a result; packages that are absent are left out."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    nvcc = find_nvcc()
+    if nvcc:
+        m = re.search(r"release [\d.]+, V([\d.]+)", _output([nvcc, "--version"]))
+        found["nvcc"] = m.group(1) if m else "unknown"
+    return found
+
+
+def find_nvcc() -> str | None:
+    """Path of nvcc: CUDA_HOME or CUDA_PATH first, then PATH, then the usual place."""
+    for root in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
+        if root and os.access(f"{root}/bin/nvcc", os.X_OK):
+            return f"{root}/bin/nvcc"
+    return shutil.which("nvcc")
+
+
+def gpu_state() -> dict[str, str]:
+    """Clocks, power, temperature and throttle reasons now, as nvidia-smi prints them; empty without it."""
+    keys = "clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_event_reasons.active,pstate"
+    line = _output(["nvidia-smi", f"--query-gpu={keys}", "--format=csv,noheader,nounits", "-i", "0"]).strip()
+    values = [v.strip() for v in line.splitlines()[0].split(",")] if line else []
+    return dict(zip(keys.split(","), values, strict=True)) if len(values) == len(keys.split(",")) else {}
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def describe(gpu: Gpu | None) -> dict[str, Any]:
+    """The environment part of a verdict."""
+    return {"versions": versions(), "gpu": asdict(gpu) if gpu else None}

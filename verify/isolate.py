@@ -1,0 +1,165 @@
+"""Children that run foreign code: spawned in their own process group, limited, timed, killed as a group.
+
+The parent talks to a child in JSON lines: jobs on its stdin, events on a private pipe. Its stdout and stderr
+go to a log, so nothing it prints can look like a result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+_ROOT = Path(__file__).resolve().parent.parent
+_LOG_TAIL = 4000
+_MAX_LINE = 64 * 1024 * 1024
+Event = dict[str, Any]
+
+
+class ChildTimeoutError(Exception):
+    """The child gave no sign for longer than the limit. It has been killed."""
+
+
+class ChildDiedError(Exception):
+    """The child ended before it answered. `how` is its signal or exit code, `log` the end of its output."""
+
+    def __init__(self, how: str, log: str) -> None:
+        super().__init__(how)
+        self.how = how
+        self.log = log
+
+
+class Child:
+    """One worker process. Use as a context manager, from one thread."""
+
+    def __init__(self, env: Mapping[str, str] | None = None, argv: list[str] | None = None) -> None:
+        self.scratch = Path(tempfile.mkdtemp(prefix="cuteport-"))
+        self._log = (self.scratch / "log").open("wb")
+        read, write = os.pipe()
+        full = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        # `verify` must be importable in the child however the parent found it.
+        full["PYTHONPATH"] = os.pathsep.join(p for p in (full.get("PYTHONPATH", ""), str(_ROOT)) if p)
+        command = argv or [sys.executable, "-P", "-m", "verify.worker"]
+        try:
+            self._process = subprocess.Popen(
+                [*command, str(write), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(write,),
+                start_new_session=True,
+                env=full,
+                cwd=self.scratch,
+            )
+        except BaseException:
+            os.close(read)
+            self._log.close()
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            raise
+        finally:
+            os.close(write)
+        self._read = read
+        self._buffer = b""
+        self._closed = False
+        self.jobs = 0  # finished so far
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def request(
+        self,
+        job: Mapping[str, Any],
+        timeout: float,
+        on_event: Callable[[Event], None] | None = None,
+        total: float | None = None,
+    ) -> Event:
+        """Run `job`; returns its `done` event. `timeout` (seconds) starts anew with each event, `total` does
+        not. ChildTimeoutError, ChildDiedError."""
+        end = time.monotonic() + (total if total is not None else 1e9)
+        line = json.dumps(job).encode() + b"\n"
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except (BrokenPipeError, OSError):
+            raise self._died() from None
+        while True:
+            event = self._next(min(time.monotonic() + timeout, end))
+            if event.get("event") == "done":
+                self.jobs += 1
+                return event
+            if on_event is not None:
+                on_event(event)
+
+    def _next(self, deadline: float) -> Event:
+        while b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            ready = select.select([self._read], [], [], max(0.0, left))[0] if left > 0 else []
+            if not ready:
+                self.kill()
+                raise ChildTimeoutError
+            chunk = os.read(self._read, 1 << 16)
+            if not chunk or len(self._buffer) > _MAX_LINE:
+                raise self._died()
+            self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = None
+        if not isinstance(event, dict):
+            self.kill()
+            raise ChildDiedError("it wrote what is no result to the result pipe", self.log())
+        return event
+
+    def _died(self) -> ChildDiedError:
+        try:
+            code = self._process.wait(timeout=5)
+            how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        except subprocess.TimeoutExpired:
+            how = "closed its result pipe"
+        except ValueError:
+            how = "killed by an unknown signal"
+        self.kill()
+        return ChildDiedError(how, self.log())
+
+    def log(self) -> str:
+        """The end of what the child printed."""
+        with contextlib.suppress(OSError), (self.scratch / "log").open("rb") as f:
+            f.seek(0, os.SEEK_END)
+            f.seek(max(0, f.tell() - _LOG_TAIL))
+            return f.read().decode("utf-8", "replace")
+        return ""
+
+    def kill(self) -> None:
+        """End the whole process group at once."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
+
+    def close(self) -> None:
+        """End the child (also if it is in the middle of a job) and remove its scratch folder."""
+        if self._closed:
+            return
+        self._closed = True
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self.kill()
+        os.close(self._read)
+        self._log.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)

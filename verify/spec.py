@@ -1,0 +1,334 @@
+"""What to check: `spec.toml` of a target folder. Written by the translator, edited by people."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from verify.dtypes import lookup
+from verify.expr import ExprError, names_of
+
+Expr = int | float | str
+Role = Literal["in", "out", "inout"]
+_INITS = ("normal", "uniform", "small_int", "zeros", "ones", "arange", "permutation")
+
+
+class SpecError(Exception):
+    """spec.toml can't be used. `problems` are lines ready to print: `path:line: what`."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _readable(text: Expr) -> Expr:
+    names_of(text)
+    return text
+
+
+class Original(Strict):
+    """`kernel` is a C++ name expression (`ns::k<float, 8>`); `source` is relative to the target folder."""
+
+    source: str = "original/device.cu"
+    kernel: str
+    std: str = "c++17"
+    defines: list[str] = []
+    flags: list[str] = []
+
+
+class Port(Strict):
+    module: str = "port.py"
+    entry: str
+
+    @field_validator("entry")
+    @classmethod
+    def _identifier(cls, v: str) -> str:
+        if not v.isidentifier():
+            raise ValueError(f"'{v}' is not a Python name")
+        return v
+
+
+class Launch(Strict):
+    """Grid and block in x, y, z order; missing ones are 1. `smem` is dynamic shared memory in bytes."""
+
+    grid: list[Expr] = Field(min_length=1, max_length=3)
+    block: list[Expr] = Field(min_length=1, max_length=3)
+    smem: Expr = 0
+
+    @field_validator("grid", "block")
+    @classmethod
+    def _read_all(cls, v: list[Expr]) -> list[Expr]:
+        return [_readable(e) for e in v] + [1] * (3 - len(v))
+
+    @field_validator("smem")
+    @classmethod
+    def _read(cls, v: Expr) -> Expr:
+        return _readable(v)
+
+
+class Arg(Strict):
+    """`port_name` is the port's parameter where it is not called like the original's."""
+
+    name: str
+    port_name: str | None = None
+
+
+class ScalarArg(Arg):
+    kind: Literal["scalar"]
+    dtype: str
+    value: bool | Expr
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+    @field_validator("value")
+    @classmethod
+    def _read(cls, v: bool | Expr) -> bool | Expr:
+        return _readable(v)
+
+
+class StructField(Strict):
+    """A scalar inside a by-value struct, `offset` bytes from its start."""
+
+    name: str
+    dtype: str
+    offset: int = Field(ge=0)
+    value: bool | Expr = 0
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+    @field_validator("value")
+    @classmethod
+    def _read(cls, v: bool | Expr) -> bool | Expr:
+        return _readable(v)
+
+
+class StructArg(Arg):
+    """One by-value struct of `size` bytes; the port takes `<name>_<field>` for each field."""
+
+    kind: Literal["struct"]
+    size: int = Field(gt=0)
+    fields: list[StructField]
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        for f in self.fields:
+            if f.offset + lookup(f.dtype).size > self.size:
+                raise ValueError(f"field '{f.name}' reaches past the struct's {self.size} bytes")
+        return self
+
+
+class ElementField(Strict):
+    """One member of a buffer's struct elements, `offset` bytes from the element's start."""
+
+    name: str
+    dtype: str
+    offset: int = Field(ge=0)
+    init: str = "normal"
+    low: float | None = None
+    high: float | None = None
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+
+class BufferArg(Arg):
+    """Device memory of `elems` elements of `dtype`, or of structs of `size` bytes with `fields`.
+
+    `init` is one of normal, uniform, small_int, zeros, ones, arange, permutation or `index:<expr>`
+    (integers in [0, expr)). `symbol` names a `__device__` or `__constant__` global of the original.
+    """
+
+    kind: Literal["buffer"]
+    dtype: str | None = None
+    elems: Expr
+    role: Role
+    init: str = "normal"
+    low: float | None = None
+    high: float | None = None
+    symbol: str | None = None
+    size: int | None = Field(default=None, gt=0)
+    fields: list[ElementField] = []
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str | None) -> str | None:
+        return None if v is None else lookup(v).name
+
+    @field_validator("elems")
+    @classmethod
+    def _read(cls, v: Expr) -> Expr:
+        return _readable(v)
+
+    @field_validator("init")
+    @classmethod
+    def _init(cls, v: str) -> str:
+        check_init(v)
+        return v
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.dtype is None) == (self.size is None):
+            raise ValueError("a buffer has either a dtype, or a size and fields")
+        if self.size is not None and not self.fields:
+            raise ValueError("a buffer of structs lists its fields")
+        if self.dtype is not None and self.fields:
+            raise ValueError("fields belong to a buffer of structs (size), not to one with a dtype")
+        for f in self.fields:
+            check_init(f.init)
+            if self.size is not None and f.offset + lookup(f.dtype).size > self.size:
+                raise ValueError(f"field '{f.name}' reaches past the element's {self.size} bytes")
+        return self
+
+    @property
+    def element_bytes(self) -> int:
+        return self.size if self.size is not None else lookup(self.dtype or "").size
+
+
+AnyArg = Annotated[ScalarArg | BufferArg | StructArg, Field(discriminator="kind")]
+
+
+class Case(Strict):
+    name: str
+    sizes: dict[str, int] = {}
+    role: Literal["boundary", "typical", "large"] = "typical"
+
+
+class Tolerance(Strict):
+    """`rule` left out means fp64 where there is a reference.py, otherwise original. `k` bounds the port's
+    error by k times the original's; `atol` and `rtol` replace the dtype's own in the port-against-original
+    rule. `order_dependent` says that float atomics or races over equal values make results vary."""
+
+    rule: Literal["fp64", "original"] | None = None
+    k: float = Field(default=2.0, gt=0)
+    atol: float | None = Field(default=None, ge=0)
+    rtol: float | None = Field(default=None, ge=0)
+    order_dependent: bool = False
+
+
+class Bench(Strict):
+    """`floor`: below this share of the original's speed the verdict is SLOWER."""
+
+    floor: float = Field(default=0.85, gt=0)
+
+
+class Question(Strict):
+    """Something the translator could not infer. `answer` closes it."""
+
+    code: str
+    text: str
+    answer: str | None = None
+
+
+class Spec(Strict):
+    schema_version: Literal[1] = Field(alias="schema")
+    name: str
+    original: Original
+    port: Port
+    launch: Launch
+    arg: list[AnyArg] = Field(min_length=1)
+    case: list[Case] = Field(min_length=1)
+    tolerance: Tolerance = Tolerance()
+    bench: Bench = Bench()
+    question: list[Question] = []
+
+    @property
+    def buffers(self) -> list[BufferArg]:
+        return [a for a in self.arg if isinstance(a, BufferArg)]
+
+    @property
+    def open_questions(self) -> list[Question]:
+        return [q for q in self.question if not q.answer]
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        for what, names in (("arg", [a.name for a in self.arg]), ("case", [c.name for c in self.case])):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            if twice:
+                raise ValueError(f"{what} named twice: {', '.join(twice)}")
+        return self
+
+
+def check_init(init: str) -> None:
+    """ValueError where `init` is none of the known ways to fill a buffer."""
+    if init.startswith("index:"):
+        names_of(init.removeprefix("index:"))
+    elif init not in _INITS:
+        raise ValueError(f"unknown init '{init}'; known: {', '.join(_INITS)}, index:<expr>")
+
+
+def load_spec(target: Path) -> Spec:
+    """Read `target/spec.toml`. SpecError lists every problem with its line."""
+    path = target / "spec.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SpecError([f"{path}: no such file"]) from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise SpecError([f"{path}: can't be read: {e}"]) from e
+    return parse_spec(text, str(path))
+
+
+def parse_spec(text: str, path: str = "spec.toml") -> Spec:
+    """A Spec from TOML text. SpecError lists every problem with its line."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        m = re.search(r"at line (\d+)", str(e))
+        raise SpecError([f"{path}:{m.group(1) if m else 1}: not valid TOML: {e}"]) from e
+    try:
+        return Spec.model_validate(data)
+    except ValidationError as e:
+        lines = _line_index(text)
+        problems = []
+        for err in e.errors():
+            loc = [p for p in err["loc"] if p not in ("scalar", "buffer", "struct") or p in data]
+            what = err["msg"].removeprefix("Value error, ")
+            where = ".".join(str(p) for p in loc)
+            problems.append(
+                f"{path}:{_line_of(lines, loc)}: {where}: {what}" if where else f"{path}:1: {what}"
+            )
+        raise SpecError(list(dict.fromkeys(problems))) from e
+    except ExprError as e:
+        raise SpecError([f"{path}:1: {e}"]) from e
+
+
+def _line_index(text: str) -> dict[tuple[Any, ...], int]:
+    """(table, index, key …) → 1-based line, for headers and for keys at a line's start."""
+    found: dict[tuple[Any, ...], int] = {}
+    counts: dict[str, int] = {}
+    at: tuple[Any, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if m := re.match(r"\s*\[\[\s*([\w.-]+)\s*\]\]", line):
+            name = m.group(1)
+            at = (name, counts.get(name, 0))
+            counts[name] = counts.get(name, 0) + 1
+            found[at] = number
+        elif m := re.match(r"\s*\[\s*([\w.-]+)\s*\]", line):
+            at = tuple(m.group(1).split("."))
+            found[at] = number
+        elif m := re.match(r"\s*([\w-]+)\s*[.=]", line):
+            found.setdefault((*at, m.group(1)), number)
+    return found
+
+
+def _line_of(lines: dict[tuple[Any, ...], int], loc: list[Any]) -> int:
+    for end in range(len(loc), 0, -1):
+        if (line := lines.get(tuple(loc[:end]))) is not None:
+            return line
+    return 1

@@ -1,0 +1,235 @@
+"""What was found: the JSON on disk. A validator ties each status to the facts that it claims."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from verify.codes import known
+
+StageName = Literal["static", "compile", "parity", "bench"]
+STAGES: tuple[StageName, ...] = ("static", "compile", "parity", "bench")
+
+
+class Status(StrEnum):
+    """Every outcome has exactly one of these; nothing else may stand for 'not run'."""
+
+    PASSED = "PASSED"
+    COMPILED = "COMPILED"
+    REFUSED = "REFUSED"
+    REJECTED_STATIC = "REJECTED_STATIC"
+    COMPILE_ERROR = "COMPILE_ERROR"
+    LAUNCH_ERROR = "LAUNCH_ERROR"
+    WRONG_SHAPE = "WRONG_SHAPE"
+    WRONG_DTYPE = "WRONG_DTYPE"
+    WRONG_VALUES = "WRONG_VALUES"
+    ORIGINAL_SUSPECT = "ORIGINAL_SUSPECT"
+    MISCOMPILED = "MISCOMPILED"
+    SANITIZER = "SANITIZER"
+    TIMEOUT = "TIMEOUT"
+    CRASHED = "CRASHED"
+    SLOWER = "SLOWER"
+    AMBIGUOUS = "AMBIGUOUS"
+    NOT_RUN = "NOT_RUN"
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KernelResources(Strict):
+    """What the machine code of one kernel takes. `spill_bytes` is the stack frame less the local arrays that
+    the PTX declares (per thread, bytes)."""
+
+    name: str
+    registers: int | None = None
+    frame_bytes: int = 0
+    spill_bytes: int = 0
+    static_shared_bytes: int = 0
+
+
+class CompileFacts(Strict):
+    arch: str
+    compile_seconds: float
+    ptx_bytes: int
+    ptx_sha256: str
+    cubin_bytes: int
+    cubin_sha256: str
+    kernels: list[KernelResources]
+    features: dict[str, int] = Field(default_factory=dict)  # counts of telling PTX instructions
+
+
+class Difference(Strict):
+    """The worst of one output over all runs, against the original; `*_fp64` against reference.py."""
+
+    output: str
+    dtype: str
+    rule: Literal["exact", "fp64", "original"]
+    elements: int
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    max_ulp: float = 0.0
+    bitwise_equal: bool = False
+    port_fp64: float | None = None
+    original_fp64: float | None = None
+    limit: str = ""
+    bad: int = 0
+    first_bad: int | None = None
+    port_value: str | None = None
+    original_value: str | None = None
+    unwritten_by_both: int = 0
+
+
+class RunFacts(Strict):
+    """One case with one seed and one kind of input values."""
+
+    case: str
+    seed: int
+    values: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    counted: bool  # a null answer (zeros, a constant, a copy of an input) fails here, for every output
+    note: str = ""
+
+
+class ParityFacts(Strict):
+    runs: list[RunFacts]
+    outputs: list[Difference]
+    rule: str
+    deterministic: bool
+    order_dependent: bool
+    port_repeats: int
+    original: CompileFacts | None = None
+    original_builder: str = ""
+    open_questions: list[str] = Field(default_factory=list)
+
+
+class Timing(Strict):
+    """Kernel time of one side in microseconds."""
+
+    median_us: float
+    p10_us: float
+    p90_us: float
+    samples: int
+    gbytes_per_s: float | None = None
+
+
+class BenchFacts(Strict):
+    case: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    rating: Literal["FASTER", "SAME", "SLOWER", "AMBIGUOUS"]
+    ratio: float  # original time / port time: above 1 the port is faster
+    ratio_low: float
+    ratio_high: float
+    port: Timing
+    original: Timing
+    method: str
+    launches_per_sample: int
+    buffer_sets: int
+    bytes_per_launch: int
+    notes: list[str] = Field(default_factory=list)
+
+
+class StageResult(Strict):
+    """What one stage found for one target. `line` is a line of port.py."""
+
+    stage: StageName
+    target: str
+    status: Status
+    code: str | None = None
+    message: str = ""
+    line: int | None = None
+    seconds: float = 0.0
+    compile: CompileFacts | None = None
+    parity: ParityFacts | None = None
+    bench: BenchFacts | None = None
+
+    @model_validator(mode="after")
+    def _facts_fit(self) -> Self:
+        if self.code is not None and not known(self.code):
+            raise ValueError(f"unknown code {self.code}")
+        if self.status is Status.NOT_RUN and not self.message:
+            raise ValueError("NOT_RUN says why")
+        if self.status not in (Status.PASSED, Status.NOT_RUN) and self.code is None:
+            raise ValueError(f"{self.status} needs a code")
+        if self.status is Status.PASSED and self.code is not None:
+            raise ValueError("PASSED carries no code")
+        for name in ("compile", "parity", "bench"):
+            if getattr(self, name) is not None and self.stage != name:
+                raise ValueError(f"{name} facts in a {self.stage} stage")
+        if self.status is Status.PASSED and self.stage != "static" and getattr(self, self.stage) is None:
+            raise ValueError(f"a passed {self.stage} stage carries its facts")
+        if self.status is Status.PASSED and self.parity is not None:
+            if not any(r.counted for r in self.parity.runs):
+                raise ValueError("zero counted runs prove nothing")
+            if self.parity.open_questions:
+                raise ValueError("an open question forbids PASSED")
+        return self
+
+
+class Verdict(Strict):
+    """All that was found for one target; replayable from the hashes, seeds and versions it records."""
+
+    schema_version: Literal[1] = 1
+    target: str
+    kernel: str
+    status: Status
+    proven: str
+    stages: list[StageResult]
+    hashes: dict[str, str] = Field(default_factory=dict)
+    environment: dict[str, Any] = Field(default_factory=dict)
+    seed: int = 0
+    created: str = ""
+
+    def stage(self, name: StageName) -> StageResult | None:
+        return next((s for s in self.stages if s.stage == name), None)
+
+    @model_validator(mode="after")
+    def _status_fits(self) -> Self:
+        got = {s.stage: s.status for s in self.stages}
+        if self.status is Status.PASSED:
+            if any(got.get(s) is not Status.PASSED for s in ("static", "compile", "parity")):
+                raise ValueError("PASSED needs static, compile and parity PASSED")
+        elif self.status is Status.COMPILED:
+            if (
+                got.get("compile") is not Status.PASSED
+                or got.get("parity", Status.NOT_RUN) is not Status.NOT_RUN
+            ):
+                raise ValueError("COMPILED means compiled and parity not run")
+        elif self.status is not Status.NOT_RUN and self.status not in got.values():
+            raise ValueError(f"no stage ended with {self.status}")
+        if got.get("bench", Status.NOT_RUN) is not Status.NOT_RUN and got.get("parity") is not Status.PASSED:
+            raise ValueError("no timing without parity")
+        return self
+
+
+def conclude(stages: list[StageResult]) -> tuple[Status, str]:
+    """The status of a target from its stages, and in words what is proven."""
+    got = {s.stage: s for s in stages}
+    for s in stages:
+        if s.status in (Status.PASSED, Status.NOT_RUN):
+            continue
+        if s.stage == "bench" and s.status is Status.AMBIGUOUS:
+            continue  # values are proven; only the comparison of times is open
+        return s.status, f"{s.stage}: {s.code} {s.message}"
+    parity, compiled = got.get("parity"), got.get("compile")
+    if parity is not None and parity.status is Status.PASSED:
+        assert parity.parity is not None
+        words = f"equals the original in {sum(r.counted for r in parity.parity.runs)} counted runs"
+        bench = got.get("bench")
+        if bench is not None and bench.bench is not None:
+            words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"
+        else:
+            words += "; speed not compared"
+        return Status.PASSED, words
+    if compiled is not None and compiled.status is Status.PASSED:
+        assert compiled.compile is not None
+        why = parity.message if parity is not None else "parity was not asked for"
+        return Status.COMPILED, f"compiles for {compiled.compile.arch}; values not compared: {why}"
+    reason = next(
+        (f"{s.stage}: {s.message}" for s in stages if s.status is Status.NOT_RUN), "nothing was asked for"
+    )
+    return Status.NOT_RUN, f"nothing: {reason}"

@@ -1,0 +1,170 @@
+"""The child process: alone in running ports, originals, the DSL, torch and CUDA, each imported lazily.
+
+Jobs come as JSON lines on stdin; events go to the pipe whose number is the first argument. The second is the
+parent's process id.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib.util
+import inspect
+import json
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Emit = Callable[[dict[str, Any]], None]
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_MESSAGE = 3000
+
+
+class JobError(Exception):
+    """A job's failure that has its own code (a key of verify.codes)."""
+
+    def __init__(self, code: str, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.line = line
+
+
+def describe(error: BaseException, path: Path | None = None) -> tuple[str, int | None]:
+    """(message without colours, line of `path` that the error passed through last or None)."""
+    line = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if path is not None and Path(frame.filename) == path:
+            line = frame.lineno
+    if isinstance(error, SyntaxError) and path is not None and error.filename == str(path):
+        line = error.lineno
+    text = _ANSI.sub("", f"{type(error).__name__}: {error}").strip()
+    return text[:_MESSAGE], line
+
+
+def load_module(path: Path, name: str) -> ModuleType:
+    """Import the file `path` as module `name`. JobError CP6101 where it raises."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise JobError("CP6101", f"{path} can't be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # the DSL looks a function's module up by name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as e:
+        sys.modules.pop(name, None)
+        message, line = describe(e, path)
+        raise JobError("CP6101", message, line) from e
+    return module
+
+
+def warm(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Import the DSL, so that its cost and its failures are not the first port's."""
+    start = time.monotonic()
+    try:
+        import cutlass
+        import cutlass.cute
+    except BaseException as e:
+        raise JobError("CP9001", describe(e)[0]) from e
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401  every port imports it
+    gc.freeze()  # what is loaded now stays; collecting after each port then looks at that port only
+    return {"seconds": time.monotonic() - start, "dsl": getattr(cutlass, "__version__", "")}
+
+
+def compile_port(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Compile one port for the architecture in CUTE_DSL_ARCH; artifacts go to files `ptx` and `cubin`."""
+    path, entry = Path(job["module"]), job["entry"]
+    name = f"_port_{job['id']}"
+    module = load_module(path, name)
+    try:
+        build = getattr(module, f"compile_{entry}", None)
+        if not callable(build):
+            raise JobError("CP6004", f"port.py has no function compile_{entry}")
+        start = time.monotonic()
+        try:
+            compiled = build(tuple(job["block"]))
+        except BaseException as e:
+            message, line = describe(e, path)
+            raise JobError("CP6102", message, line) from e
+        seconds = time.monotonic() - start
+        artifacts = getattr(compiled, "artifacts", None)
+        ptx, cubin = getattr(artifacts, "PTX", None), getattr(artifacts, "CUBIN", None)
+        if not ptx or not cubin:
+            raise JobError(
+                "CP6105", f"compile_{entry} returned {type(compiled).__name__} without PTX and CUBIN"
+            )
+        out = Path(job["out"])
+        (out / "ptx").write_bytes(ptx.encode() if isinstance(ptx, str) else bytes(ptx))
+        (out / "cubin").write_bytes(bytes(cubin))
+        return {"seconds": seconds}
+    finally:
+        sys.modules.pop(name, None)
+        del module
+        gc.collect()
+        _sweep(os.environ.get("CUTE_DSL_DUMP_DIR"))
+
+
+def _sweep(folder: str | None) -> None:
+    """Empty the DSL's dump folder: it grows by several files per compiled kernel."""
+    for f in Path(folder).iterdir() if folder and Path(folder).is_dir() else ():
+        if f.is_file():
+            f.unlink(missing_ok=True)
+
+
+def arguments_of(function: Callable[..., Any]) -> list[str]:
+    """Names of the parameters of a port's entry, in order."""
+    return list(inspect.signature(function).parameters)
+
+
+def _handlers() -> dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]]:
+    return {"warm": warm, "compile": compile_port}
+
+
+def _limits() -> None:
+    """No core files, and an end with the parent: a killed parent leaves no child behind."""
+    import ctypes
+    import resource
+    import signal
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != int(sys.argv[2]):
+        os._exit(1)  # the parent ended before the line above took effect
+
+
+def main() -> None:
+    """Serve jobs until stdin closes."""
+    pipe = os.fdopen(os.dup(int(sys.argv[1])), "w", encoding="utf-8")
+    os.set_inheritable(pipe.fileno(), False)
+    os.close(int(sys.argv[1]))
+    _limits()
+    sys.dont_write_bytecode = True
+    jobs = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    handlers = _handlers()
+
+    def emit(event: dict[str, Any]) -> None:
+        pipe.write(json.dumps(event) + "\n")
+        pipe.flush()
+
+    for line in jobs:
+        job = json.loads(line)
+        done: dict[str, Any] = {"event": "done", "ok": True}
+        try:
+            done.update(handlers[job["do"]](job, emit))
+        except JobError as e:
+            done.update(ok=False, code=e.code, message=e.message[:_MESSAGE], line=e.line)
+        except BaseException as e:
+            done.update(ok=False, code=None, message=describe(e)[0], trace=traceback.format_exc()[-_MESSAGE:])
+        emit(done)
+
+
+if __name__ == "__main__":
+    main()
