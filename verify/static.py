@@ -12,11 +12,32 @@ from verify.verdict import StageResult, Status
 _ALLOWED_ROOTS = frozenset({"cutlass", "torch", "__future__"})
 _ALLOWED_FULL = ("cuda.bindings", "cuda.bindings.driver")
 # Parts of the standard library that a kernel module has no use for and a cheat has.
-_BANNED_STDLIB = frozenset({
-    "asyncio", "code", "concurrent", "ctypes", "gc", "http", "importlib", "inspect", "mmap",
-    "multiprocessing", "pickle", "pty", "resource", "runpy", "shutil", "signal", "socket", "subprocess", "tempfile",
-    "threading", "time", "urllib",
-})  # fmt: skip
+_BANNED_STDLIB = frozenset(
+    {
+        "asyncio",
+        "code",
+        "concurrent",
+        "ctypes",
+        "gc",
+        "http",
+        "importlib",
+        "inspect",
+        "mmap",
+        "multiprocessing",
+        "pickle",
+        "pty",
+        "resource",
+        "runpy",
+        "shutil",
+        "signal",
+        "socket",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "time",
+        "urllib",
+    }
+)
 _BANNED_CALLS = frozenset({"exec", "eval", "__import__", "compile", "open", "globals", "setattr"})
 
 
