@@ -1,0 +1,302 @@
+"""From what the user names (files, folders, compile_commands.json) to translation units with their flags."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from translator.diag.diagnostic import Sink, Span
+
+SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
+_NEIGHBOUR_FOLDERS = ("include", "utils", "common")
+_ANCESTORS = 5  # how far up neighbour folders are looked for; a repository's root ends the climb earlier
+_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.M)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the command line gives. `defines` are `NAME` or `NAME=VALUE`; `includes` are folders.
+
+    `kernels` keeps only kernels of these names; `instantiate` holds texts such as `ns::k<float, 8>`.
+    """
+
+    includes: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    std: str = "c++17"
+    compile_commands: str | None = None
+    kernels: tuple[str, ...] = ()
+    instantiate: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A file's text as clang must see it: `text` is None where the bytes on disk can be read as they are."""
+
+    text: str | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UnitInput:
+    """One translation unit to parse; `requested` tells files the user named from includers found nearby."""
+
+    path: str
+    includes: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    std: str = "c++17"
+    requested: bool = True
+
+
+@dataclass(slots=True)
+class Inputs:
+    """Translation units in a fixed order, and the files a kernel may be taken from (None: any user file)."""
+
+    units: list[UnitInput] = field(default_factory=list)
+    includers: list[UnitInput] = field(default_factory=list)  # parsed only if a kernel stays broken
+
+
+def read_text(path: str, sink: Sink) -> SourceText | None:
+    """The file at `path`, decoded; None after a diagnostic if it is missing, unreadable, binary or empty."""
+    place = Span(path)
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        sink.report("CP1001", place, path=path)
+        return None
+    except OSError as problem:
+        sink.report("CP1002", place, path=path, reason=problem.strerror or type(problem).__name__)
+        return None
+    if not data.strip():
+        sink.report("CP1004", place, path=path)
+        return None
+    return decode(data, place, sink)
+
+
+def decode(data: bytes, place: Span, sink: Sink) -> SourceText | None:
+    """Text of `data`. UTF-8 needs no copy; a UTF-16 mark is obeyed; other bytes are read as Latin-1."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            return SourceText(data.decode("utf-16"), data)
+        except UnicodeDecodeError:
+            sink.report("CP1003", place, path=place.path)
+            return None
+    if b"\0" in data:
+        sink.report("CP1003", place, path=place.path)
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        sink.report("CP1006", place, path=place.path)
+        return SourceText(data.decode("latin-1"), data)
+    return SourceText(None, data)
+
+
+def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
+    """The translation units for `paths`; without paths, those of `options.compile_commands`.
+
+    A named file is one unit. A folder gives each source below it that holds `__global__`, and each that
+    includes one of those. Files which include a named file are kept aside as includers.
+    """
+    found = Inputs()
+    table = _commands(options.compile_commands, sink) if options.compile_commands else {}
+    if not paths and table:
+        paths = [p for p, _ in sorted(table.items()) if b"__global__" in _peek(Path(p))]
+    seen: set[str] = set()
+    for path in paths:
+        place = Path(path)
+        if place.is_dir():
+            local = table or _nearby_commands(place, sink)
+            files = _cuda_files(place)
+            if not files:
+                sink.report("CP1005", Span(path), path=path)
+            for file in files:
+                _add(found.units, str(file), options, local, seen)
+        else:
+            local = table
+            _add(found.units, path, options, local, seen)
+            for file in _includers(place):
+                _add(found.includers, str(file), options, local, seen, requested=False)
+    return found
+
+
+def _add(
+    units: list[UnitInput],
+    path: str,
+    options: ReadOptions,
+    table: dict[str, UnitInput],
+    seen: set[str],
+    *,
+    requested: bool = True,
+) -> None:
+    real = _real(path)
+    if real in seen:
+        return
+    seen.add(real)
+    flags = table.get(real, UnitInput(path, std=options.std))
+    includes = dict.fromkeys((*options.includes, *flags.includes, *default_includes(path)))
+    units.append(
+        UnitInput(
+            path, tuple(includes), (*flags.defines, *options.defines), flags.std or options.std, requested
+        )
+    )
+
+
+def default_includes(path: str) -> list[str]:
+    """The file's own folder and the `include`, `utils` and `common` folders of its ancestors."""
+    own = Path(path).resolve().parent
+    folders = [own]
+    above = own
+    for _ in range(_ANCESTORS):
+        if above == Path(above.anchor) or above == Path("/usr"):
+            break
+        folders += [above / name for name in _NEIGHBOUR_FOLDERS if (above / name).is_dir()]
+        if (above / ".git").exists():
+            break
+        above = above.parent
+    return [str(f) for f in dict.fromkeys(folders)]
+
+
+def _real(path: str) -> str:
+    try:
+        return str(Path(path).resolve())
+    except OSError:
+        return path
+
+
+def _peek(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _walk(folder: Path) -> Iterable[Path]:
+    try:
+        entries = sorted(folder.iterdir(), key=lambda p: p.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
+                yield from _walk(entry)
+        elif entry.suffix.lower() in SUFFIXES:
+            yield entry
+
+
+def _cuda_files(folder: Path) -> list[Path]:
+    """Sources below `folder` that hold `__global__`, and those that include one of them, sorted by path."""
+    data = {file: _peek(file) for file in _walk(folder)}
+    holding = {f for f, d in data.items() if b"__global__" in d and b"__global__" in _COMMENT.sub(b"", d)}
+    included = {
+        file: {Path(n.decode("latin-1")).name for n in _INCLUDE.findall(d)} for file, d in data.items()
+    }
+    wanted = set(holding)
+    while True:
+        names = {f.name for f in wanted}
+        more = {f for f, inc in included.items() if f not in wanted and inc & names}
+        if not more:
+            return sorted(wanted)
+        wanted |= more
+
+
+def _includers(file: Path) -> list[Path]:
+    """Files beside `file` (or one folder up) that include it, directly or through each other."""
+    folder = file.resolve().parent
+    near = [p for where in (folder, folder.parent) for p in _shallow(where) if p != file.resolve()]
+    included = {p: _included(_peek(p)) for p in near}
+    found: list[Path] = []
+    names = {file.name}
+    while True:
+        more = [p for p, inc in included.items() if p not in found and inc & names]
+        if not more:
+            return sorted(found)
+        found += more
+        names |= {p.name for p in more}
+
+
+def _included(data: bytes) -> set[str]:
+    """Names, without their folders, of the files that a text includes."""
+    return {Path(name.decode("latin-1")).name for name in _INCLUDE.findall(data)}
+
+
+def _shallow(folder: Path) -> list[Path]:
+    try:
+        return sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file())[:200]
+    except OSError:
+        return []
+
+
+# ---- compile_commands.json
+
+
+def _nearby_commands(folder: Path, sink: Sink) -> dict[str, UnitInput]:
+    for place in (folder / "compile_commands.json", folder / "build" / "compile_commands.json"):
+        if place.is_file():
+            return _commands(str(place), sink)
+    return {}
+
+
+def _commands(path: str, sink: Sink) -> dict[str, UnitInput]:
+    """Real path → flags of each entry; a file listed twice keeps its first entry."""
+    try:
+        entries = json.loads(Path(path).read_bytes())
+        if not isinstance(entries, list):
+            raise ValueError("not a list of entries")
+        table: dict[str, UnitInput] = {}
+        for entry in entries:
+            unit = _entry(entry)
+            table.setdefault(_real(unit.path), unit)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        sink.report("CP1007", Span(path), path=path, reason=str(problem) or type(problem).__name__)
+        return {}
+    return table
+
+
+def _entry(entry: dict[str, object]) -> UnitInput:
+    folder = Path(str(entry["directory"]))
+    raw = entry.get("arguments")
+    words = [str(w) for w in raw] if isinstance(raw, list) else shlex.split(str(entry["command"]))
+    includes, defines, std = _flags(words)
+    return UnitInput(
+        str(folder / str(entry["file"])), tuple(str(folder / i) for i in includes), tuple(defines), std
+    )
+
+
+_VALUED = {  # flag → what it adds; both `-I x` and `-Ix`, and nvcc's long spellings
+    "-I": "include",
+    "-isystem": "include",
+    "--include-path": "include",
+    "--system-include": "include",
+    "-D": "define",
+    "--define-macro": "define",
+    "-std": "std",
+    "--std": "std",
+}
+
+
+def _flags(words: Sequence[str]) -> tuple[list[str], list[str], str]:
+    got: dict[str, list[str]] = {"include": [], "define": [], "std": []}
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        for flag, kind in _VALUED.items():
+            if word == flag and at < len(words):
+                value = words[at]
+                at += 1
+            elif word.startswith(flag + "="):
+                value = word[len(flag) + 1 :]
+            elif kind != "std" and len(flag) == 2 and word.startswith(flag):
+                value = word[2:]
+            else:
+                continue
+            got[kind] += value.split(",") if kind == "include" and flag.startswith("--") else [value]
+            break
+    return got["include"], got["define"], (got["std"] or [""])[-1]

@@ -1,0 +1,171 @@
+"""Which top-level declarations of the user's files a kernel needs, directly or through others."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from clang.cindex import CursorKind as K
+
+from translator.frontend import ast, clang, relations
+from translator.frontend.relations import Cursor
+
+_CONTAINERS = frozenset({K.NAMESPACE, K.LINKAGE_SPEC, K.UNEXPOSED_DECL})
+_PREPROCESSING = frozenset(
+    {K.MACRO_DEFINITION, K.MACRO_INSTANTIATION, K.INCLUSION_DIRECTIVE, K.PREPROCESSING_DIRECTIVE}
+)
+_REFERRING = frozenset(
+    {K.DECL_REF_EXPR, K.MEMBER_REF_EXPR, K.TYPE_REF, K.TEMPLATE_REF, K.NAMESPACE_REF, K.CALL_EXPR}
+    | {K.MEMBER_REF, K.OVERLOADED_DECL_REF, K.CXX_BASE_SPECIFIER, K.VARIABLE_REF}
+)
+
+
+@dataclass(slots=True)
+class Chunk:
+    """A top-level declaration: bytes [start, end) of `file`, inside `scopes` (`namespace a`, `extern "C"`).
+
+    Declarations that share text (`int a, b;`, `typedef struct {…} S;`) are one chunk with all their cursors.
+    """
+
+    file: str
+    start: int
+    end: int
+    scopes: tuple[str, ...]
+    cursors: list[Cursor] = field(default_factory=list)
+
+
+class Chunks:
+    """All top-level declarations of a unit's user files, found by place and by identity."""
+
+    def __init__(self, unit: clang.Unit) -> None:
+        self.unit = unit
+        self.all: list[Chunk] = []
+        self._by_file: dict[str, list[Chunk]] = {}
+        self._redeclared: dict[str, list[Chunk]] = {}
+        self._collect(unit.top_level, ())
+        for chunks in self._by_file.values():
+            chunks.sort(key=lambda c: (c.start, c.end))
+        self._starts = {f: [c.start for c in chunks] for f, chunks in self._by_file.items()}
+
+    def at(self, file: str, offset: int) -> Chunk | None:
+        chunks = self._by_file.get(file, [])
+        where = bisect_right(self._starts.get(file, []), offset)
+        # Chunks don't overlap, but a macro may put several at one place: the last is as good as any.
+        return chunks[where - 1] if where and chunks[where - 1].end > offset else None
+
+    def of(self, declaration: Cursor) -> list[Chunk]:
+        """Chunks of a declaration, its definition, other declarations and specialisations."""
+        found: list[Chunk] = []
+        pattern = relations.specialized_template(declaration)
+        for d in (declaration, pattern, declaration.get_definition(), pattern and pattern.get_definition()):
+            if d is None:
+                continue
+            file, offset = location(d)
+            chunk = self.at(file, offset)
+            if chunk is not None:
+                found.append(chunk)
+            found += self._redeclared.get(d.canonical.get_usr(), [])
+        return list({id(c): c for c in found}.values())
+
+    def _collect(self, siblings: Iterable[Cursor], scopes: tuple[str, ...]) -> None:
+        for child in siblings:
+            if child.kind in _PREPROCESSING or not relations.is_user(child):
+                continue
+            if child.kind in _CONTAINERS and self._opens(child):
+                self._collect(ast.children(child), (*scopes, self._opening(child)))
+            else:
+                self._add(child, scopes)
+
+    def _opens(self, container: Cursor) -> bool:
+        if container.kind == K.NAMESPACE:
+            return True
+        return any(c.kind.is_declaration() for c in ast.children(container))
+
+    def _opening(self, container: Cursor) -> str:
+        if container.kind == K.NAMESPACE:
+            inline = "inline " if clang.text_of(self.unit, container).startswith("inline") else ""
+            return f"{inline}namespace {container.spelling}".rstrip() if container.spelling else "namespace"
+        return 'extern "C"'
+
+    def _add(self, declaration: Cursor, scopes: tuple[str, ...]) -> None:
+        file, start, end = ast.offsets(declaration)
+        if not file:
+            return
+        same = self._by_file.setdefault(file, [])
+        last = next((c for c in reversed(same[-8:]) if c.start < end and start < c.end), None)
+        if last is None:
+            last = Chunk(file, start, end, scopes)
+            same.append(last)
+            self.all.append(last)
+        last.start, last.end = min(start, last.start), max(end, last.end)
+        last.cursors.append(declaration)
+        identity = declaration.canonical.get_usr()
+        if identity:
+            self._redeclared.setdefault(identity, []).append(last)
+        primary = relations.specialized_template(declaration)
+        if primary is not None:
+            self._redeclared.setdefault(primary.canonical.get_usr(), []).append(last)
+
+
+def location(declaration: Cursor) -> tuple[str, int]:
+    """File and byte offset of a declaration's name; of one made by a macro, of the macro's use."""
+    place = declaration.location
+    return (place.file.name if place.file else "", place.offset)
+
+
+def reach(chunks: Chunks, kernel: Cursor) -> list[Chunk]:
+    """The chunks `kernel` needs, its own included, in the order they were found (not source order)."""
+    found: dict[int, Chunk] = {}
+    bodies: set[str] = set()
+    queue: list[Cursor] = [kernel]
+    while queue:
+        declaration = queue.pop(0)
+        usr = declaration.get_usr()
+        is_instance = declaration.kind == K.CXX_METHOD
+        is_instance = is_instance or relations.specialized_template(declaration) is not None
+        if is_instance and usr not in bodies:
+            bodies.add(usr)
+            queue += _referred(chunks.unit, declaration.get_definition() or declaration)
+        for chunk in chunks.of(declaration):
+            if id(chunk) in found:
+                continue
+            found[id(chunk)] = chunk
+            for cursor in chunk.cursors:
+                queue += _referred(chunks.unit, cursor)
+    return list(found.values())
+
+
+def _referred(unit: clang.Unit, root: Cursor) -> Iterator[Cursor]:
+    """User declarations that the subtree of `root` refers to, each once per subtree."""
+    seen: set[tuple[str, int, str]] = set()
+    for target in _targets(root):
+        if target is None or not relations.is_user(target):
+            continue
+        mark = (*location(target), target.get_usr())
+        if mark not in seen:
+            seen.add(mark)
+            yield target
+
+
+def _targets(root: Cursor) -> Iterable[Cursor | None]:
+    stack = [root]
+    while stack:
+        cursor = stack.pop()
+        kind = cursor.kind
+        if kind in _REFERRING:
+            yield cursor.referenced
+            if kind == K.OVERLOADED_DECL_REF:
+                yield from relations.overloads(cursor)
+        if kind in (K.VAR_DECL, K.PARM_DECL, K.FIELD_DECL):
+            yield _type_declaration(cursor)
+        stack += ast.children(cursor)
+
+
+def _type_declaration(cursor: Cursor) -> Cursor | None:
+    """The class behind an inferred type (`auto x = make()`), which no reference in the text names."""
+    kind = cursor.type.get_canonical()
+    while kind.kind.name in ("POINTER", "LVALUEREFERENCE", "CONSTANTARRAY"):
+        kind = kind.get_array_element_type() if kind.kind.name == "CONSTANTARRAY" else kind.get_pointee()
+    declaration = kind.get_declaration()
+    return declaration if declaration.kind.is_declaration() and declaration.location.file else None
