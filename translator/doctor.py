@@ -49,7 +49,7 @@ class Examination:
 
     @property
     def can_prove(self) -> bool:
-        """True where ports can also be compared and timed: a GPU, and what builds and launches the original."""
+        """True where ports can also be compared and timed: a GPU, and what builds the original."""
         ok = {c.name for c in self.checks if c.verdict != "missing"}
         return self.can_port and {"GPU", "CUDA bindings", "torch"} <= ok and bool({"NVRTC", "nvcc"} & ok)
 
@@ -83,8 +83,8 @@ Found = tuple[Verdict, str]
 
 def _python() -> Found:
     here = f"{sys.version.split()[0]} at {sys.executable}"
-    if sys.version_info < (3, 11):
-        return "missing", f"{here}; 3.11 or newer is needed"
+    if sys.implementation.name != "cpython":
+        return "missing", f"{here}; CPython is needed"
     return "ok", here
 
 
@@ -164,7 +164,9 @@ def _gpus() -> tuple[list[str], str]:
         driver.cuDeviceGetName(name, len(name), k)
         driver.cuDeviceGetAttribute(ctypes.byref(major), 75, k)  # COMPUTE_CAPABILITY_MAJOR
         driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, k)  # COMPUTE_CAPABILITY_MINOR
-        found.append(f"{name.value.decode(errors='replace')} (sm_{major.value}{minor.value}, driver for {cuda})")
+        found.append(
+            f"{name.value.decode(errors='replace')} (sm_{major.value}{minor.value}, driver for {cuda})"
+        )
     return found, "" if found else "the driver lists no device"
 
 
@@ -173,12 +175,17 @@ def _gpu() -> Found:
     return ("ok", "; ".join(found)) if found else ("missing", why)
 
 
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout
+
+
 def _nvcc() -> Found:
     homes = [os.environ.get(n, "") for n in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
-    path = shutil.which("nvcc") or next((p for h in homes if h and (p := shutil.which("nvcc", path=f"{h}/bin"))), None)
+    folders = os.pathsep.join([os.environ.get("PATH", ""), *(f"{h}/bin" for h in homes if h)])
+    path = shutil.which("nvcc", path=folders)
     if not path:
         return "missing", "not found on PATH, in CUDA_HOME or /usr/local/cuda"
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    said = _output(path, "--version")
     build = next((line for line in said.splitlines() if line.startswith("Cuda compilation")), "")
     return "ok", f"{path} {build.rpartition(',')[2].strip()}"
 
@@ -199,7 +206,9 @@ def _nvrtc() -> Found:
 def _bindings() -> Found:
     core, bindings = _version("cuda-core"), _version("cuda-bindings")
     if not core:
-        return "missing", "cuda-core is not installed" + (f" (cuda-bindings {bindings} is)" if bindings else "")
+        return "missing", "cuda-core is not installed" + (
+            f" (cuda-bindings {bindings} is)" if bindings else ""
+        )
     return "ok", f"cuda-core {core}, cuda-bindings {bindings or 'absent'}"
 
 
@@ -207,7 +216,7 @@ def _compiler() -> Found:
     for name in (os.environ.get("CC", ""), "gcc", "cc", "clang"):
         path = shutil.which(name) if name else None
         if path:
-            said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+            said = _output(path, "--version")
             return "ok", f"{path}: {said.splitlines()[0] if said else 'no version'}"
     return "missing", "no gcc, cc or clang on PATH"
 
@@ -232,16 +241,18 @@ def _self_test(test: Callable[[], str]) -> Found:
         return "missing", (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+_TORCH = "ports can't be called with tensors, nor compared: install the torch build for your GPU"
+_NVCC = "the original is built with NVRTC instead, and no toolkit headers are there to read with"
 _NO_PROOF = "ports are compiled but not compared with the original nor timed"
 _CHECKS: tuple[tuple[str, Callable[[], Found], str, bool], ...] = (
     ("Python", _python, "nothing runs", True),
     ("CuTe DSL", _dsl, "ports can't be compiled: pip install nvidia-cutlass-dsl==4.8.1", True),
     ("reading CUDA", _reading, "no kernel can be read: pip install libclang==18.1.1", True),
     ("compiling a port", _compiling, "ports are written but not compiled", True),
-    ("torch", _torch, "ports can't be called with tensors, nor compared: bring the torch build for your GPU", False),
+    ("torch", _torch, _TORCH, False),
     ("GPU", _gpu, _NO_PROOF, False),
     ("CUDA bindings", _bindings, f"{_NO_PROOF}: pip install 'cuteport[gpu]'", False),
     ("NVRTC", _nvrtc, "without it or nvcc the original can't be built: " + _NO_PROOF, False),
-    ("nvcc", _nvcc, "the original is built with NVRTC instead, and the user's CUDA headers are not tried", False),
+    ("nvcc", _nvcc, _NVCC, False),
     ("C compiler", _compiler, "tests that compare with a C compiler's arithmetic are skipped", False),
 )

@@ -15,12 +15,22 @@ NOT_RUN = "NOT_RUN"
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 
+# In the order they are told.
+_PROVEN = {
+    "PASSED": "gave the original's values on a GPU",
+    "COMPILED": "compiled, values not compared",
+    NOT_RUN: "translated, nothing checked",
+}
+
 # Codes that decide the exit code by themselves; every other error means "refused or failed a check".
 _EXIT_OF_CODE = {
     "CP0001": EXIT_BUG,
     "CP0002": EXIT_ENVIRONMENT,
-    "CP0004": EXIT_USAGE,
-    "CP0006": EXIT_USAGE,
+    "CP1001": EXIT_USAGE,  # no such file or folder
+    "CP1007": EXIT_USAGE,  # compile commands that can't be used
+    "CP1012": EXIT_USAGE,  # an --instantiate that can't be had
+    "CP1015": EXIT_USAGE,  # no kernel of the name asked for
+    "CP9001": EXIT_ENVIRONMENT,  # no CuTe DSL to compile with
 }
 
 
@@ -73,7 +83,7 @@ class Report:
     """Everything a run did. `interrupted` says that Ctrl-C ended it before all was tried."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    files: int = 0
+    files: int = 0  # translation units read
     seconds: float = 0.0
     interrupted: bool = False
     lacking: tuple[str, ...] = ()  # what this machine lacks for a stage that was asked for
@@ -82,6 +92,26 @@ class Report:
     @property
     def counts(self) -> dict[str, int]:
         return dict(sorted(Counter(o.status for o in self.outcomes).items()))
+
+    @property
+    def kernels(self) -> int:
+        return sum(bool(o.kernel) for o in self.outcomes)
+
+    @property
+    def proven(self) -> str:
+        """What was shown about the ports, in one sentence."""
+        said = [f"{n} {_PROVEN[s]}" for s in _PROVEN if (n := self.counts.get(s, 0))]
+        return "; ".join(said) or "nothing"
+
+    @property
+    def not_run(self) -> dict[str, str]:
+        """Stage → why it was not run for some kernel; every reason once."""
+        found: dict[str, dict[str, None]] = {}
+        for outcome in self.outcomes:
+            for stage in outcome.stages:
+                if stage.status == NOT_RUN:
+                    found.setdefault(stage.name, {})[stage.why] = None
+        return {name: "; ".join(reasons) for name, reasons in found.items()}
 
     @property
     def exit_code(self) -> int:

@@ -130,7 +130,7 @@ def edited(folder: Path) -> set[str]:
 
 
 def write_folder(folder: Path, files: Mapping[str, str | bytes], *, force: bool = False) -> set[str]:
-    """Write `files` (name → content, a name may hold one `/`) to `folder`; return the names kept as they were.
+    """Write `files` (name → content; a name may hold one `/`) to `folder`; return the names left alone.
 
     An edited `spec.toml` is the user's answer to the tool's questions: it is kept unless `force`.
     Raises EditedError where `port.py` was edited, OSError where the disk says no; both leave the
@@ -143,7 +143,9 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], *, force: bool 
             raise EditedError(str(folder / "port.py"))
         kept = changed & set(files)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".cuteport-", dir=folder.parent, ignore_cleanup_errors=True) as held:
+    with tempfile.TemporaryDirectory(
+        prefix=".cuteport-", dir=folder.parent, ignore_cleanup_errors=True
+    ) as held:
         new = Path(held) / "new"
         new.mkdir()
         for name, content in files.items():

@@ -15,7 +15,7 @@ from typing import Any
 
 FILE = "cuteport.toml"
 PREFIX = "CUTEPORT_"
-ARCHES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a")
+ARCHES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
 STANDARDS = ("c++11", "c++14", "c++17", "c++20")
 
 
@@ -36,7 +36,7 @@ class Settings:
     compile_commands: Path | None = None
     instantiate: tuple[str, ...] = ()  # "k<float, 8>"
     jobs: int = 0  # 0 for one per core
-    arch: str = "sm_90a"
+    arch: str = ""  # "" for the GPU's own, or sm_90a where there is none
     verify: bool = True
     force: bool = False  # overwrite a port.py that was edited since it was generated
     keep_stages: bool = False  # leave each stage's file in the run folder
@@ -110,7 +110,9 @@ def _typed(name: str, value: Any) -> Any:
         if kind == "bool":
             if isinstance(value, bool):
                 return value
-            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[value.lower()]
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[
+                value.lower()
+            ]
         if kind == "int":
             return _whole(value)
         if kind == "float":
@@ -124,7 +126,12 @@ def _typed(name: str, value: Any) -> Any:
     return value
 
 
-_WORDS = {"bool": "true or false", "int": "a whole number", "float": "seconds", "tuple[str, ...]": "a list of texts"}
+_WORDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "seconds",
+    "tuple[str, ...]": "a list of texts",
+}
 
 
 def _whole(value: Any) -> int:
@@ -136,7 +143,7 @@ def _whole(value: Any) -> int:
 def _checked(settings: Settings) -> Settings:
     if settings.jobs < 0 or settings.jobs > 1024:
         raise SettingsError(f"`jobs` can't be {settings.jobs}: it takes 0 (one per core) to 1024")
-    if settings.arch not in ARCHES:
+    if settings.arch and settings.arch not in ARCHES:
         raise SettingsError(f"`arch` can't be {settings.arch!r}: it takes one of {', '.join(ARCHES)}")
     if settings.std and settings.std not in STANDARDS:
         raise SettingsError(f"`std` can't be {settings.std!r}: it takes one of {', '.join(STANDARDS)}")

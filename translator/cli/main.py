@@ -8,11 +8,13 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-import click
 import typer
 
 from translator import __version__
 from translator.cli import analyze, doctor, explain, mapping, port, schema, verify
+
+# What the parser raises for wrong usage; typer exports only this descendant of it.
+_WRONG_USAGE = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="cuteport",
@@ -27,7 +29,11 @@ app = typer.Typer(
 )
 app.command("port")(port.port)
 app.command("analyze")(analyze.analyze)
-app.command("verify")(verify.verify)
+app.command(
+    "verify",
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)(verify.verify)
 app.command("map")(mapping.map_)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)
@@ -66,12 +72,12 @@ def run(arguments: list[str]) -> int:
     try:
         result = app(args=arguments, prog_name="cuteport", standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except click.exceptions.Exit as done:
+    except typer.Exit as done:
         return done.exit_code
-    except click.ClickException as error:
+    except _WRONG_USAGE as error:
         error.show(sys.stderr)
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo("interrupted; what was finished is kept", err=True)
         return 130
     except OSError as error:

@@ -9,7 +9,7 @@ import typer
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Paths: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="PATH…", help="CUDA sources, or folders searched for them.")
+    list[str], typer.Argument(metavar="PATH", help="CUDA sources, or folders searched for them.")
 ]
 Kernel: TypeAlias = Annotated[
     list[str] | None, typer.Option("-k", "--kernel", metavar="NAME", help="Only this kernel; repeatable.")
@@ -33,5 +33,5 @@ Jobs: TypeAlias = Annotated[
     int | None, typer.Option("-j", "--jobs", metavar="N", help="Processes; by default one per core.")
 ]
 Arch: TypeAlias = Annotated[
-    str | None, typer.Option("--arch", metavar="ARCH", help="Target to compile for, by default sm_90a.")
+    str | None, typer.Option("--arch", metavar="ARCH", help="Target to compile for; by default the GPU's own, or sm_90a.")
 ]

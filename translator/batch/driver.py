@@ -1,0 +1,185 @@
+"""Many sources at once: units to child processes, kernels to folders, folders to `verify`.
+
+A unit that crashes, hangs or can't be written costs its own kernels, never another's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from translator import runs
+from translator.batch import fanout
+from translator.batch.groups import alone, groups
+from translator.batch.judge import judge
+from translator.batch.work import Part, Ported, translate_part
+from translator.diag.diagnostic import Diagnostic, Sink, Span
+from translator.frontend.inputs import ReadOptions, collect
+from translator.outcome import Finding, Outcome, Report
+from translator.output import EditedError, Wanted, file_safe, folder_names, write_folder
+from translator.settings import Settings
+
+Tell = Callable[[str, int, int, str], None]
+
+# Said by a part for itself; only true of the whole where every part says it.
+_OF_THE_WHOLE = frozenset({"CP1012", "CP1015"})
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run's moving parts: what came back so far, and where bugs are recorded."""
+
+    settings: Settings
+    report: Report
+    ported: list[Ported]
+
+    @property
+    def run_folder(self) -> Path:
+        if not self.report.run_folder:
+            self.report.run_folder = str(runs.new_folder(self.settings.runs))
+        return Path(self.report.run_folder)
+
+
+def read_options(settings: Settings) -> ReadOptions:
+    """The frontend's part of the settings."""
+    return ReadOptions(
+        includes=settings.include,
+        defines=settings.define,
+        std=settings.std or ReadOptions().std,
+        compile_commands=str(settings.compile_commands) if settings.compile_commands else None,
+        kernels=settings.kernels,
+        instantiate=settings.instantiate,
+    )
+
+
+def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
+    """Port every kernel of `paths` and check the ports; one Outcome per kernel or unreadable file."""
+    start = time.perf_counter()
+    run = _Run(settings, Report(), [])
+    try:
+        _translate(run, paths, tell)
+        _write(run)
+        if settings.verify:
+            run.report.outcomes = judge(run.report.outcomes, settings, tell)
+    except KeyboardInterrupt:
+        run.report.interrupted = True
+        run.report.outcomes = run.report.outcomes or [p.outcome for p in run.ported]
+    run.report.seconds = time.perf_counter() - start
+    return run.report
+
+
+def _translate(run: _Run, paths: Sequence[str], tell: Tell) -> None:
+    """Read and translate in child processes; `run.ported` is what came back, best reading of each kernel."""
+    sink = Sink()
+    options = read_options(run.settings)
+    inputs = collect(paths, options, sink)
+    run.report.files = len(inputs.units)
+    keep = run.run_folder if run.settings.keep_stages else None
+    parts = [Part(part, options, keep) for part in groups(inputs)]
+    said = [Ported(_problem(d)) for d in sink.items]
+    came = said + _ask(run, parts, tell)
+    run.ported = unique(came, len(parts))
+
+
+def _ask(run: _Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> list[Ported]:
+    came: list[Ported] = []
+    lost: list[tuple[Part, fanout.Lost]] = []
+    units = sum(len(p.inputs.units) for p in parts)
+    finished = 0
+
+    def arrived(index: int, result: list[Ported] | fanout.Lost) -> None:
+        nonlocal finished
+        finished += len(parts[index].inputs.units)
+        tell("translated", finished, units, parts[index].inputs.units[0].path)
+        if isinstance(result, fanout.Lost):
+            lost.append((parts[index], result))
+        else:
+            came.extend(result)
+            run.ported = came
+
+    timeout, jobs = run.settings.unit_timeout, run.settings.workers
+    fanout.run(parts, translate_part, jobs=jobs, timeout=timeout, done=arrived)
+    for part, why in lost:
+        if again and len(part.inputs.units) > 1:
+            single = [replace(part, inputs=one) for one in alone(part.inputs)]
+            came += _ask(run, single, tell, again=False)
+        else:
+            came += [_lost(run, u.path, why) for u in part.inputs.units]
+    return came
+
+
+def _lost(run: _Run, path: str, why: fanout.Lost) -> Ported:
+    """What is said of a unit whose process raised, died or ran out of time."""
+    span = Span(path)
+    if why.why == "timeout":
+        args = (("seconds", f"{run.settings.unit_timeout:g}"), ("what", f"reading {path}"))
+        return Ported(replace(_problem(Diagnostic("CP0004", span, args)), status="TIMEOUT"))
+    what = why.text.strip().splitlines()[-1]
+    found = replace(_problem(Diagnostic("CP0001", span, (("what", what),))), status="CRASHED")
+    return Ported(found, bug=why.text)
+
+
+def _problem(d: Diagnostic) -> Outcome:
+    """A problem with a path, not with one kernel."""
+    return Outcome(d.span.path, "", "", "REFUSED", findings=(Finding.of(d),))
+
+
+def unique(came: Iterable[Ported], parts: int) -> list[Ported]:
+    """One per kernel instantiation, in the order of the sources.
+
+    A header's kernel may be read in several parts: the reading that got through is kept, and a guessed
+    instantiation only where no part saw a real one. What every part had to say for itself is kept once.
+    """
+    best: dict[tuple[str, int, str, str], Ported] = {}
+    whole: dict[Finding, int] = {}
+    for one in came:
+        o = one.outcome
+        codes = {f.code for f in o.findings}
+        if not o.kernel and codes & _OF_THE_WHOLE:
+            for f in o.findings:
+                whole[replace(f, span=Span())] = whole.get(replace(f, span=Span()), 0) + 1
+            continue
+        key = (
+            str(Path(o.source).resolve()),
+            o.line,
+            o.kernel,
+            o.instantiation or repr(sorted(codes)) * (not o.kernel),
+        )
+        if key not in best or one.rank < best[key].rank:
+            best[key] = one
+    seen = {k[:3] for k, p in best.items() if not p.guessed}
+    kept = [p for k, p in best.items() if not (p.guessed and k[:3] in seen)]
+    kept += [Ported(Outcome("", "", "", "REFUSED", findings=(f,))) for f, n in whole.items() if n >= parts]
+    return sorted(kept, key=lambda p: (p.outcome.source, p.outcome.line, p.outcome.name))
+
+
+def _write(run: _Run) -> None:
+    """Write what got through; every outcome goes to the report, in the order of the sources."""
+    wanted = [p.outcome for p in run.ported if p.files]
+    names = iter(folder_names([Wanted(o.kernel, o.instantiation, o.source, o.line) for o in wanted]))
+    for one in run.ported:
+        outcome = one.outcome
+        if one.files:
+            outcome = _written(one, run.settings.out / next(names), run.settings.force)
+        if one.bug:
+            runs.save_bug(run.run_folder, one.bug, f"{file_safe(outcome.name)}.traceback.txt")
+        run.report.outcomes.append(outcome)
+
+
+def _written(one: Ported, folder: Path, force: bool) -> Outcome:
+    try:
+        kept = write_folder(folder, dict(one.files), force=force)
+    except EditedError as edited:
+        hint = "--force writes over it; -o writes elsewhere"
+        return _unwritten(one.outcome, "CP0003", str(edited), hint=hint)
+    except OSError as error:
+        return _unwritten(one.outcome, "CP0002", str(folder), reason=error.strerror or type(error).__name__)
+    notes = [Diagnostic("CP0006", Span(str(folder / k)), (("path", str(folder / k)),)) for k in sorted(kept)]
+    return replace(one.outcome, out=str(folder), findings=(*one.outcome.findings, *map(Finding.of, notes)))
+
+
+def _unwritten(outcome: Outcome, code: str, path: str, *, hint: str = "", **args: str) -> Outcome:
+    made = Diagnostic(code, Span(path), tuple(sorted({"path": path, **args}.items())), hint)
+    return replace(outcome, status="REFUSED", findings=(*outcome.findings, Finding.of(made)))

@@ -1,0 +1,92 @@
+"""Hands the written folders to `verify` and takes its verdicts into the outcomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from translator.diag.diagnostic import Span
+from translator.outcome import NOT_RUN, Finding, Outcome, Stage
+from translator.settings import Settings
+
+if TYPE_CHECKING:
+    from verify.verdict import StageResult, Verdict
+
+# Stages that did not run for want of these make the run's exit code 3; a machine without a GPU is no lack.
+_LACKING = frozenset({"CP9001"})
+
+
+def judge(
+    outcomes: Sequence[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]
+) -> list[Outcome]:
+    """The outcomes with what `verify` found about each folder; those without one stay as they are."""
+    from verify.run import Options, verify_targets
+    from verify.spec import SpecError, load_spec
+
+    judged = list(outcomes)
+    at: dict[str, int] = {}
+    for k, outcome in enumerate(outcomes):
+        if not outcome.out:
+            continue
+        try:
+            load_spec(Path(outcome.out))
+            at[outcome.out] = k
+        except SpecError as error:
+            findings = tuple(
+                Finding("CP6001", "error", p, Span(f"{outcome.out}/spec.toml")) for p in error.problems
+            )
+            judged[k] = replace(outcome, findings=outcome.findings + findings)
+    options = Options(arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers)
+    compiled = 0
+
+    def seen(result: StageResult) -> None:
+        nonlocal compiled
+        if result.stage == "compile":
+            compiled += 1
+            tell("compiled", compiled, len(at), Path(result.target).name)
+
+    for verdict in verify_targets([Path(out) for out in at], options, seen):
+        k = at[verdict.target]
+        judged[k] = _with_verdict(outcomes[k], verdict)
+    return judged
+
+
+def _with_verdict(outcome: Outcome, verdict: Verdict) -> Outcome:
+    stages = [
+        Stage(s.stage, "OK" if s.status == "PASSED" else str(s.status), s.seconds, s.message)
+        for s in verdict.stages
+    ]
+    failed = [
+        _finding(outcome, s) for s in verdict.stages if s.code and (s.status != NOT_RUN or s.code in _LACKING)
+    ]
+    return replace(
+        outcome,
+        status=str(verdict.status),
+        stages=(*outcome.stages, *stages),
+        findings=(*outcome.findings, *dict.fromkeys(failed)),
+        seconds=outcome.seconds + sum(s.seconds for s in verdict.stages),
+    )
+
+
+def _finding(outcome: Outcome, result: StageResult) -> Finding:
+    """A stage's failure, at the CUDA line that the failing line of `port.py` came from."""
+    severity: Literal["error", "warning"] = "warning" if result.status == "AMBIGUOUS" else "error"
+    message = f"{result.stage}: {result.message.strip().splitlines()[0]}" if result.message else result.stage
+    port = f"{outcome.out}/port.py"
+    hint = f"{port}:{result.line}" if result.line else port
+    return Finding(result.code or "", severity, message, _cuda_span(outcome, result.line), hint)
+
+
+def _cuda_span(outcome: Outcome, line: int | None) -> Span:
+    if line:
+        try:
+            lines = json.loads(Path(outcome.out, "line_map.json").read_text(encoding="utf-8"))["lines"]
+        except (OSError, ValueError, KeyError):
+            lines = []
+        before = [(cuda, path) for emitted, path, cuda in lines if emitted <= line]
+        if before:
+            return Span(before[-1][1], before[-1][0])
+    return Span(outcome.source, outcome.line)

@@ -1,0 +1,113 @@
+"""What a child process does: read a part of the project and put each of its kernels through the pipeline."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translator.diag.diagnostic import Sink
+from translator.frontend.inputs import Inputs, ReadOptions
+from translator.outcome import NOT_RUN, Finding, Outcome, Stage
+from translator.output import Wanted, file_safe, folder_names, line_map
+
+if TYPE_CHECKING:
+    from translator.frontend.project import KernelReading
+    from translator.pipeline import Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One task: translation units that belong together. `keep` is the run folder for the stages' files."""
+
+    inputs: Inputs
+    options: ReadOptions
+    keep: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ported:
+    """What comes back for one kernel, or for a file without one: its outcome so far.
+
+    `files` is its folder (name, content) if it got through; `bug` a traceback if cuteport failed on it;
+    `guessed` says that the template's arguments were not seen anywhere.
+    """
+
+    outcome: Outcome
+    files: tuple[tuple[str, str | bytes], ...] = ()
+    bug: str = ""
+    guessed: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Lower is the better reading of one kernel."""
+        return not self.files, sum(f.severity == "error" for f in self.outcome.findings)
+
+
+def translate_part(part: Part) -> list[Ported]:
+    """Every kernel of one part. Whatever happens to a kernel, the next one has its turn."""
+    from translator.frontend.project import read_units
+
+    sink = Sink()
+    readings = read_units(part.inputs, part.options, sink)
+    found = [
+        Ported(Outcome(d.span.path, "", "", "REFUSED", findings=(Finding.of(d),)))
+        for d in sink.items
+        if d.refuses or d.code == "CP1015"
+    ]
+    notes = tuple(Finding.of(d) for d in sink.items if not d.refuses)
+    return found + [_translate(reading, notes, part.keep) for reading in readings]
+
+
+def _translate(reading: KernelReading, notes: tuple[Finding, ...], keep: Path | None) -> Ported:
+    from translator.pipeline import translate
+
+    start = time.perf_counter()
+    sink, stages = Sink(list(reading.diagnostics)), list[Stage]()
+    made, bug = None, ""
+    try:
+        made = translate(reading, sink, stages, _stage_folder(keep, reading))
+    except RecursionError:
+        sink.report("CP0005", reading.span)
+    except Exception as error:
+        sink.report("CP0001", reading.span, what=f"{type(error).__name__}: {error}".splitlines()[0])
+        bug = traceback.format_exc()
+    own = tuple(f for f in notes if f.span.path == reading.path)
+    outcome = Outcome(
+        source=reading.path,
+        kernel=reading.name,
+        instantiation=reading.instantiation,
+        status="CRASHED" if bug else NOT_RUN if made else "REFUSED",
+        line=reading.span.line,
+        findings=(*own, *(Finding.of(d) for d in sink.items)),
+        stages=tuple(stages),
+        seconds=time.perf_counter() - start,
+    )
+    guessed = any(d.code == "CP1010" for d in reading.diagnostics)
+    return Ported(outcome, _files(made) if made else (), bug, guessed)
+
+
+def _stage_folder(keep: Path | None, reading: KernelReading) -> Path | None:
+    if keep is None:
+        return None
+    line = reading.span.line
+    name = folder_names([Wanted(reading.name, reading.instantiation, reading.path, line)])[0]
+    folder = keep / f"{file_safe(Path(reading.path).stem)}-{line}-{name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _files(made: Translation) -> tuple[tuple[str, str | bytes], ...]:
+    """The folder of a port, but for `verdict.json`, which `verify` writes."""
+    path = Path(made.model.source.path)
+    author = path.name if path.name.casefold() != "device.cu" else "author_device.cu"
+    draft = made.draft
+    return (
+        (f"original/{author}", path.read_bytes()),
+        ("original/device.cu", made.model.device_slice),
+        ("spec.toml", made.spec),
+        ("line_map.json", line_map(draft.entry, draft.line_map, {}, draft.source, made.spec)),
+        ("port.py", draft.source),
+    )

@@ -1,0 +1,31 @@
+"""`cuteport map NAME`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from translator.cli.options import Json
+
+
+def map_(
+    name: Annotated[str, typer.Argument(help="A CUDA builtin, as in __shfl_xor_sync.")] = "",
+    markdown: Annotated[bool, typer.Option("--markdown", help="The whole table, as Markdown.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Print how a CUDA builtin is written in CuTe DSL, and with what support and caveats."""
+    from translator.mapping import coverage
+
+    if not name and not markdown and not as_json:
+        raise typer.BadParameter("give a name, or --markdown for the whole table", param_hint="NAME")
+    rules = coverage.find(name) if name else list(coverage.load_rules())
+    if as_json:
+        from translator.documents import MapDocument, to_json
+
+        typer.echo(to_json(MapDocument.of(name, rules)))
+    elif not rules:
+        typer.echo(f"no row for {name}; nearest: {', '.join(coverage.nearest(name)) or 'none'}", err=True)
+    else:
+        typer.echo(coverage.markdown(rules) if markdown else coverage.describe(rules))
+    return 0 if rules else 1

@@ -1,0 +1,223 @@
+"""The JSON that commands print: one model per document, from which both the output and its schema come."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from translator.doctor import Examination
+from translator.mapping.rule import Rule
+from translator.outcome import Finding, Outcome, Report, Stage
+
+
+class Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DiagnosticEntry(Document):
+    """`line` is 1-based in `path` (the CUDA source, or port.py for a finding about it); 0 for no place."""
+
+    code: str
+    severity: Literal["error", "warning", "note"]
+    line: int
+    message: str
+    path: str = ""
+    column: int = 0
+    hint: str = ""
+
+    @classmethod
+    def of(cls, f: Finding) -> DiagnosticEntry:
+        return cls(
+            code=f.code,
+            severity=f.severity,
+            line=f.span.line,
+            message=f.message,
+            path=f.span.path,
+            column=f.span.column,
+            hint=f.hint,
+        )
+
+
+class StageEntry(Document):
+    """`status` is OK, NOT_RUN (then `why` says why) or what the stage ended with."""
+
+    stage: str
+    status: str
+    seconds: float
+    why: str = ""
+
+    @classmethod
+    def of(cls, s: Stage) -> StageEntry:
+        return cls(stage=s.name, status=s.status, seconds=round(s.seconds, 4), why=s.why)
+
+
+class PortEntry(Document):
+    """One kernel instantiation; or a file with no kernel to show for it, then `kernel` is empty.
+
+    `out` is the folder that was written, null if none was.
+    """
+
+    source: str
+    kernel: str
+    instantiation: str
+    status: str
+    diagnostics: list[DiagnosticEntry]
+    stages: list[StageEntry]
+    out: str | None
+    seconds: float
+    line: int = 0
+
+    @classmethod
+    def of(cls, o: Outcome) -> PortEntry:
+        return cls(
+            source=o.source,
+            kernel=o.kernel,
+            instantiation=o.instantiation,
+            status=o.status,
+            diagnostics=[DiagnosticEntry.of(f) for f in o.findings],
+            stages=[StageEntry.of(s) for s in o.stages],
+            out=o.out or None,
+            seconds=round(o.seconds, 4),
+            line=o.line,
+        )
+
+
+class PortSummary(Document):
+    """`statuses` counts the entries by status; `not_run` says which stages were left out and why."""
+
+    kernels: int
+    files: int
+    statuses: dict[str, int]
+    proven: str
+    not_run: dict[str, str]
+    seconds: float
+    exit_code: int
+    interrupted: bool = False
+    run_folder: str | None = None
+
+
+class PortDocument(Document):
+    """What `cuteport port --json` prints."""
+
+    kernels: list[PortEntry]
+    summary: PortSummary
+
+    @classmethod
+    def of(cls, report: Report) -> PortDocument:
+        summary = PortSummary(
+            kernels=report.kernels,
+            files=report.files,
+            statuses=report.counts,
+            proven=report.proven,
+            not_run=report.not_run,
+            seconds=round(report.seconds, 3),
+            exit_code=report.exit_code,
+            interrupted=report.interrupted,
+            run_folder=report.run_folder or None,
+        )
+        return cls(kernels=[PortEntry.of(o) for o in report.outcomes], summary=summary)
+
+
+class CheckEntry(Document):
+    name: str
+    verdict: Literal["ok", "warning", "missing"]
+    detail: str
+    costs: str
+    needed: bool
+
+
+class DoctorDocument(Document):
+    """What `cuteport doctor --json` prints."""
+
+    checks: list[CheckEntry]
+    can_port: bool
+    can_prove: bool
+
+    @classmethod
+    def of(cls, e: Examination) -> DoctorDocument:
+        checks = [
+            CheckEntry(name=c.name, verdict=c.verdict, detail=c.detail, costs=c.costs, needed=c.needed)
+            for c in e.checks
+        ]
+        return cls(checks=checks, can_port=e.can_port, can_prove=e.can_prove)
+
+
+class ExplainDocument(Document):
+    """What `cuteport explain CODE --json` prints; `page` is Markdown."""
+
+    code: str
+    page: str
+
+    @classmethod
+    def of(cls, code: str, page: str) -> ExplainDocument:
+        return cls(code=code.strip().upper(), page=page)
+
+
+class MapEntry(Document):
+    """One mapping row; `code` is the diagnostic that refuses it or goes with it."""
+
+    id: str
+    cuda: str
+    cute: str
+    support: Literal["full", "partial", "idiom", "none"]
+    types: list[str]
+    caveat: str
+    hint: str
+    code: str
+    since: str
+    group: str
+
+    @classmethod
+    def of(cls, r: Rule) -> MapEntry:
+        return cls(
+            id=r.id,
+            cuda=r.cuda,
+            cute=r.cute,
+            support=r.support,
+            types=list(r.types),
+            caveat=r.caveat,
+            hint=r.hint,
+            code=r.code,
+            since=r.since,
+            group=r.group,
+        )
+
+
+class MapDocument(Document):
+    """What `cuteport map NAME --json` prints."""
+
+    name: str
+    rows: list[MapEntry] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, rules: list[Rule]) -> MapDocument:
+        return cls(name=name, rows=[MapEntry.of(r) for r in rules])
+
+
+def to_json(document: BaseModel) -> str:
+    return document.model_dump_json(indent=2)
+
+
+NAMES = ("port", "analyze", "map", "explain", "doctor", "verdict", "spec")
+
+
+def schema_of(name: str) -> str:
+    """The JSON schema of a document in NAMES, as text."""
+    if name in ("verdict", "spec"):
+        from verify.spec import Spec
+        from verify.verdict import Verdict
+
+        model: type[BaseModel] = Verdict if name == "verdict" else Spec
+    else:
+        model = _MODELS[name]
+    return json.dumps(model.model_json_schema(), indent=2)
+
+
+_MODELS: dict[str, type[BaseModel]] = {
+    "port": PortDocument,
+    "map": MapDocument,
+    "explain": ExplainDocument,
+    "doctor": DoctorDocument,
+}

@@ -1,0 +1,110 @@
+"""What people see: results on stdout, progress on stderr. No decision is taken here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from translator.diag.render import Sources, render
+from translator.outcome import GOOD, NOT_RUN, Finding, Outcome, Report
+
+if TYPE_CHECKING:
+    from translator.doctor import Examination
+
+_SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
+_VERDICT_STYLE = {"ok": "green", "warning": "yellow", "missing": "red"}
+
+
+def _console() -> Console:
+    """Coloured on a terminal, plain and unwrapped elsewhere, so that output can be searched and diffed."""
+    plain = not sys.stdout.isatty()
+    return Console(soft_wrap=plain, highlight=False, width=10_000 if plain else None)
+
+
+class Progress:
+    """One line on stderr that is rewritten, only where stderr is a terminal. Starts no thread."""
+
+    def __init__(self) -> None:
+        self._shows = sys.stderr.isatty()
+        self._length = 0
+
+    def __call__(self, stage: str, done: int, total: int, what: str = "") -> None:
+        if self._shows:
+            text = f"{stage} {done}/{total} {what}"[:100]
+            sys.stderr.write("\r" + text.ljust(self._length))
+            sys.stderr.flush()
+            self._length = len(text)
+
+    def clear(self) -> None:
+        if self._shows and self._length:
+            sys.stderr.write("\r" + " " * self._length + "\r")
+            sys.stderr.flush()
+            self._length = 0
+
+
+def show_port(report: Report) -> None:
+    """The kernels in a table, what was said about them, and what was proven."""
+    console = _console()
+    _show_findings(console, report.outcomes)
+    console.print(_kernel_table(report.outcomes))
+    counts = ", ".join(f"{n} {status}" for status, n in report.counts.items())
+    what = f"{report.kernels} kernels from {report.files} files in {report.seconds:.1f} s"
+    console.print(Text(f"{what}: {counts or 'nothing to port'}"))
+    console.print(Text(f"proven: {report.proven}"))
+    for stage, why in report.not_run.items():
+        console.print(Text(f"{stage} {NOT_RUN}: {why}"))
+    if report.run_folder:
+        console.print(Text(f"run folder: {report.run_folder}"))
+
+
+def _kernel_table(outcomes: Sequence[Outcome]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("kernel", overflow="fold")
+    table.add_column("status")
+    table.add_column("seconds", justify="right")
+    table.add_column("written to, or why not", overflow="fold")
+    for o in outcomes:
+        style = "green" if o.status in GOOD else "red"
+        table.add_row(Text(o.name), Text(o.status, style=style), f"{o.seconds:.2f}", Text(_what_of(o)))
+    return table
+
+
+def _what_of(outcome: Outcome) -> str:
+    worst = next((f for f in outcome.findings if f.severity == "error"), None)
+    reason = f"{worst.code} {worst.message}" if worst else ""
+    return " ".join(part for part in (outcome.out, reason) if part)
+
+
+def _show_findings(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """Each finding once, however many kernels share it."""
+    sources = Sources()
+    seen: set[Finding] = set()
+    for outcome in outcomes:
+        for finding in outcome.findings:
+            if finding not in seen:
+                seen.add(finding)
+                head, _, rest = render(finding, sources).partition("\n")
+                console.print(Text(head, style=_SEVERITY_STYLE[finding.severity]))
+                console.print(Text(rest + "\n" if rest else ""))
+
+
+def show_doctor(examined: Examination) -> None:
+    """One line per check, what each lack costs, and what can be done here."""
+    console = _console()
+    for check in examined.checks:
+        line = Text(f"{check.verdict:<8}", style=_VERDICT_STYLE[check.verdict])
+        console.print(line.append(f"{check.name}: {check.detail}", style=""))
+        if check.costs:
+            console.print(Text(f"         without it: {check.costs}"))
+    if examined.can_prove:
+        said = "kernels can be ported, compiled, compared with their originals and timed here"
+    elif examined.can_port:
+        said = "kernels can be ported and compiled here; comparing and timing them needs a GPU machine"
+    else:
+        said = "kernels can't be ported here"
+    console.print(Text(said))
