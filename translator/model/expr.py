@@ -281,12 +281,14 @@ class Intrinsic:
     """A CUDA builtin, math or library function by its C name, resolved by the mapping tables.
 
     Arguments are converted to the declared parameter types; overloads are told apart by argument types.
+    `arg_types` (after passes.linear, else empty) keeps the C types that lowering removed.
     """
 
     name: str
     args: tuple[Expr, ...]
     type: Type
     span: Span = NOWHERE
+    arg_types: tuple[Type, ...] = ()
 
 
 # The expressions below appear only after passes.lower.

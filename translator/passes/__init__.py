@@ -1,1 +1,19 @@
+"""Rewrites of the kernel model, one per file, from C++'s shape to what CuTe DSL can say."""
 
+from __future__ import annotations
+
+from translator.diag.diagnostic import Sink
+from translator.model.kernel import KernelModel
+from translator.passes.captures import capture
+from translator.passes.exits import structure
+from translator.passes.integers import tidy
+from translator.passes.statements import linearise
+
+
+def lower(model: KernelModel, sink: Sink) -> KernelModel:
+    """Everything the emitter needs, in order; refusals go to `sink`."""
+    model = capture(model)
+    model = linearise(model, sink)
+    model = tidy(model)
+    model = structure(model)
+    return tidy(model)

@@ -1,0 +1,383 @@
+"""Expressions as DSL text. Every text evaluates to exactly the DSL type of its C type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from translator.diag.diagnostic import Sink
+from translator.emit.literals import bare_fits, number, typed
+from translator.emit.names import Names
+from translator.mapping import resolve as rows
+from translator.mapping.resolve import DSL_TYPES
+from translator.mapping.rule import Rule
+from translator.model import expr as x
+from translator.model.expr import Expr, Var
+from translator.model.types import BF16, BOOL, F16, F32, F64, I32, VOID, Array, Pointer, Scalar, Type
+from translator.model.walk import walk_expr
+from translator.passes.ranges import Range, is_index, is_special_only
+
+# Python's precedences, loosest first.
+_IF, _OR, _AND, _NOT, _CMP, _BOR, _XOR, _BAND, _SHIFT, _ADD, _MUL, _UNARY, _ATOM = range(13)
+_LEVEL = {
+    "|": _BOR,
+    "^": _XOR,
+    "&": _BAND,
+    "<<": _SHIFT,
+    ">>": _SHIFT,
+    "+": _ADD,
+    "-": _ADD,
+    "*": _MUL,
+    "/": _MUL,
+    "%": _MUL,
+    **dict.fromkeys(("<", ">", "<=", ">=", "==", "!="), _CMP),
+}
+_FLOATS = (F16, BF16, F32, F64)
+_SPECIALS = {"threadIdx": "tid", "blockIdx": "bid", "blockDim": "bdim", "gridDim": "gdim"}
+SPECIAL_CALLS = {
+    "threadIdx": "cute.arch.thread_idx()",
+    "blockIdx": "cute.arch.block_idx()",
+    "blockDim": "cute.arch.block_dim()",
+    "gridDim": "cute.arch.grid_dim()",
+}
+
+
+@dataclass(slots=True)
+class Needs:
+    """What the module has to provide for the emitted text."""
+
+    types: set[str] = field(default_factory=set)
+    helpers: dict[str, None] = field(default_factory=dict)
+    libdevice: dict[str, Rule] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)  # named literals
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Writes the expressions of one function."""
+
+    names: Names
+    needs: Needs
+    sink: Sink
+    functions: dict[str, str]  # symbol → Python name
+    known: dict[Var, Range]
+    read_only: frozenset[Var] = frozenset()  # const __restrict__ kernel parameters
+    static: frozenset[Var] = frozenset()  # variables whose value is a trace-time constant
+
+    def dtype(self, t: Type) -> str:
+        assert isinstance(t, Scalar)
+        name = DSL_TYPES[t.name]
+        self.needs.types.add(name)
+        return name
+
+    def var(self, v: Var) -> str:
+        return self.names.of(v.uid, v.name)
+
+    def special(self, base: str, axis: str) -> str:
+        key = -(["threadIdx", "blockIdx", "blockDim", "gridDim"].index(base) * 3 + "xyz".index(axis) + 1)
+        return self.names.of(key, f"{_SPECIALS[base]}{axis}")
+
+    # -- text with precedence ----------------------------------------------------------------------------
+
+    def text(self, e: Expr, level: int = _IF) -> str:
+        """`e` as text that can stand where precedence `level` is needed."""
+        made, own = self.write(e)
+        return made if own >= level else f"({made})"
+
+    def bare(self, e: Expr, beside: Type, level: int) -> str:
+        """Like text, a literal without its type where the other operand gives it."""
+        if isinstance(e, x.Literal) and isinstance(beside, Scalar) and bare_fits(e, beside):
+            made = self.constant(e)
+            return f"({made})" if made.startswith("-") and level > _ADD else made
+        return self.text(e, level)
+
+    def constant(self, e: x.Literal) -> str:
+        """A literal's number, or the name it has in the source, defined at the top of the module."""
+        assert isinstance(e.type, Scalar)
+        return number(e.value, e.type)
+
+    def write(self, e: Expr) -> tuple[str, int]:
+        if isinstance(e, x.Literal):
+            return self.literal(e), _ATOM
+        if isinstance(e, x.VarRef):
+            if isinstance(e.var.type, Array):
+                return f"{self.var(e.var)}.data_ptr()", _ATOM
+            return self.var(e.var), _ATOM
+        if isinstance(e, x.Special):
+            name = self.special(e.base, e.axis)
+            return (name, _ATOM) if e.type == I32 else (f"{self.dtype(e.type)}({name})", _ATOM)
+        if isinstance(e, x.Unary):
+            return self.unary(e)
+        if isinstance(e, x.Binary):
+            return self.binary(e)
+        if isinstance(e, x.Logical):
+            return self.logical(e)
+        if isinstance(e, x.Conditional):
+            then, other = self.text(e.then, _OR), self.text(e.other, _OR)
+            return f"{then} if {self.text(e.cond, _OR)} else {other}", _IF
+        if isinstance(e, x.Cast):
+            return self.cast(e)
+        if isinstance(e, x.Bitcast):
+            return f"{self.text(e.operand, _ATOM)}.bitcast({self.dtype(e.type)})", _ATOM
+        if isinstance(e, x.Index):
+            return self.load(e), _ATOM
+        if isinstance(e, x.Element):
+            return f"{self.var(e.var)}[{', '.join(self.index(i) for i in e.indices)}]", _ATOM
+        if isinstance(e, x.Decay):
+            assert isinstance(e.array, x.VarRef)
+            return f"{self.var(e.array.var)}.data_ptr()", _ATOM
+        if isinstance(e, x.PtrAdd):
+            return self.pointer_add(e), _ADD
+        if isinstance(e, x.Call):
+            args = ", ".join(self.text(a) for a in e.args)
+            return f"{self.functions[e.symbol]}({args})", _ATOM
+        if isinstance(e, x.Intrinsic):
+            return self.intrinsic(e)
+        if isinstance(e, x.Tuple):
+            return ", ".join(self.text(i) for i in e.items), _IF
+        if isinstance(e, x.String):
+            return repr(e.value), _ATOM
+        self.sink.report("CP4001", e.span, what=type(e).__name__)
+        return "None", _ATOM
+
+    def literal(self, e: x.Literal) -> str:
+        if isinstance(e.type, Pointer):
+            self.sink.report("CP4002", e.span)
+            return "None"
+        if e.type == VOID:
+            return "None"
+        self.dtype(e.type)
+        return typed(e)
+
+    def index(self, e: Expr) -> str:
+        """An index; literals stand bare."""
+        if isinstance(e, x.Literal):
+            return str(int(e.value))
+        return self.text(e)
+
+    def pointer_add(self, e: x.PtrAdd) -> str:
+        base = self.text(e.pointer, _ADD)
+        offset = e.offset
+        if isinstance(offset, x.Literal):
+            k = int(offset.value)
+            return f"{base} + {k}" if k >= 0 else f"{base} - {-k}"
+        if isinstance(offset, x.Unary) and offset.op == "-":
+            return f"{base} - {self.text(offset.operand, _MUL)}"
+        return f"{base} + {self.text(offset, _ADD)}"
+
+    def address(self, e: Expr) -> str:
+        """`p + i` of a load or store at Index `e`, as an atom."""
+        assert isinstance(e, x.Index)
+        if isinstance(e.index, x.Literal) and e.index.value == 0:
+            return self.text(e.base, _ATOM)
+        return f"({self.pointer_add(x.PtrAdd(e.base, e.index, e.base.type))})"
+
+    def load(self, e: x.Index) -> str:
+        t = e.base.type
+        assert isinstance(t, Pointer)
+        if t.volatile:
+            return f"{self.address(e)}.load(is_volatile=True)"
+        root = e.base.pointer if isinstance(e.base, x.PtrAdd) else e.base
+        if isinstance(root, x.VarRef) and root.var in self.read_only:
+            self.needs.helpers["ldg"] = None
+            base, index = (e.base, e.index)
+            if isinstance(e.base, x.PtrAdd):
+                return f"ldg({self.text(e.base)}, {self.index(index)})"
+            return f"ldg({self.text(base)}, {self.index(index)})"
+        return f"{self.text(e.base, _ATOM)}[{self.index(e.index)}]"
+
+    # -- operators ---------------------------------------------------------------------------------------
+
+    def unary(self, e: x.Unary) -> tuple[str, int]:
+        if e.op == "!":
+            return f"not {self.text(e.operand, _NOT)}", _NOT
+        return f"{e.op}{self.text(e.operand, _UNARY)}", _UNARY
+
+    def binary(self, e: x.Binary) -> tuple[str, int]:
+        a, b, level = e.left, e.right, _LEVEL[e.op]
+        if level == _CMP:
+            return self.comparison(e), _CMP
+        t = e.type
+        assert isinstance(t, Scalar)
+        if e.op in ("<<", ">>"):
+            if isinstance(b, x.Literal):
+                right = str(int(b.value))
+            elif b.type == t:
+                right = self.text(b, level + 1)
+            else:
+                right = f"{self.dtype(t)}({self.text(b)})"
+            return f"{self.text(a, level)} {e.op} {right}", level
+        if e.op in ("/", "%") and not t.is_float:
+            return self.division(e, t)
+        if t.is_float and self.is_static(a) and self.is_static(b):
+            # Both known while tracing: the DSL would compute in Python's double.
+            self.needs.helpers["runtime"] = None
+            return f"runtime({self.text(a)}) {e.op} {self.text(b, level + 1)}", level
+        left = self.bare(a, b.type if not isinstance(b, x.Literal) else VOID, level)
+        right = self.bare(b, a.type if not isinstance(a, x.Literal) else VOID, level + 1)
+        return f"{left} {e.op} {right}", level
+
+    def division(self, e: x.Binary, t: Scalar) -> tuple[str, int]:
+        """Integer `/` and `%`: C++ truncates, Python's operators floor."""
+        op = {"/": "//", "%": "%"}[e.op]
+        exact = not t.signed or (is_special_only(e) and is_index(e.left, {}) and is_index(e.right, {}))
+        if exact and not (self.is_static(e.left) and self.is_static(e.right)):
+            left = self.bare(e.left, e.right.type if not isinstance(e.right, x.Literal) else VOID, _MUL)
+            return f"{left} {op} {self.bare(e.right, e.left.type, _MUL + 1)}", _MUL
+        helper = "idiv" if e.op == "/" else "irem"
+        self.needs.helpers[helper] = None
+        return f"{helper}({self.text(e.left)}, {self.text(e.right)})", _ATOM
+
+    def comparison(self, e: x.Binary) -> str:
+        a, b = e.left, e.right
+        if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
+            return self.pointer_comparison(e)
+        if a.type == BOOL and b.type == BOOL and e.op not in ("==", "!="):
+            a, b = x.Cast(a, I32), x.Cast(b, I32)
+        left = self.bare(a, b.type if not isinstance(b, x.Literal) else VOID, _CMP + 1)
+        right = self.bare(b, a.type if not isinstance(a, x.Literal) else VOID, _CMP + 1)
+        return f"{left} {e.op} {right}"
+
+    def pointer_comparison(self, e: x.Binary) -> str:
+        def side(p: Expr) -> str:
+            return "0" if isinstance(p, x.Literal) else f"{self.text(p, _ATOM)}.toint()"
+
+        return f"{side(e.left)} {e.op} {side(e.right)}"
+
+    def logical(self, e: x.Logical) -> tuple[str, int]:
+        """Eager `and`/`or` where the right side may be evaluated for nothing, else a lazy conditional."""
+        word, level = ("and", _AND) if e.op == "&&" else ("or", _OR)
+        if self.eager(e.right):
+            return f"{self.text(e.left, level)} {word} {self.text(e.right, level + 1)}", level
+        self.dtype(BOOL)
+        left, right = self.text(e.left, _OR), self.text(e.right, _OR)
+        if e.op == "&&":
+            return f"{right} if {left} else Boolean(False)", _IF
+        return f"Boolean(True) if {left} else {right}", _IF
+
+    def eager(self, e: Expr) -> bool:
+        """No load, call, trap or other effect in `e`: evaluating it when C++ would not is unobservable."""
+        for n in walk_expr(e):
+            if isinstance(n, x.Index | x.Element | x.Call | x.VectorLoad):
+                return False
+            if isinstance(n, x.Intrinsic):
+                rule = self.rule(n)
+                if rule is None or not rule.pure:
+                    return False
+            if isinstance(n, x.Binary) and n.op in ("/", "%") and n.type not in _FLOATS:
+                divisor = n.right
+                if not (isinstance(divisor, x.Literal) and divisor.value):
+                    return False
+        return True
+
+    def is_static(self, e: Expr) -> bool:
+        """Whether the DSL knows the value while tracing."""
+        if isinstance(e, x.Literal):
+            return True
+        if isinstance(e, x.VarRef):
+            return e.var in self.static
+        if isinstance(e, x.Unary | x.Cast):
+            return self.is_static(e.operand)
+        return isinstance(e, x.Binary) and self.is_static(e.left) and self.is_static(e.right)
+
+    # -- conversions -------------------------------------------------------------------------------------
+
+    def cast(self, e: x.Cast) -> tuple[str, int]:
+        inner, to = e.operand, e.type
+        if isinstance(to, Pointer):
+            if not isinstance(inner.type, Pointer):
+                self.sink.report("CP4002", e.span)
+            return f"cutlass.Pointer({self.text(inner)}, dtype={self.dtype(to.to)})", _ATOM
+        assert isinstance(to, Scalar)
+        if isinstance(inner.type, Pointer):
+            return f"{self.dtype(to)}({self.text(inner, _ATOM)}.toint())", _ATOM
+        if to == VOID:
+            return self.write(inner)
+        return f"{self.dtype(to)}({self.widening(inner, to)})", _ATOM
+
+    def widening(self, inner: Expr, to: Scalar) -> str:
+        """The operand of a cast; a signed value is sign-extended before it becomes a wider unsigned."""
+        t = inner.type
+        assert isinstance(t, Scalar)
+        if t.is_integer and t.signed and to.is_integer and not to.signed and t.bits < to.bits:
+            step = DSL_TYPES[f"i{to.bits}"]
+            self.needs.types.add(step)
+            return f"{step}({self.text(inner)})"
+        return self.text(inner)
+
+    # -- builtins ----------------------------------------------------------------------------------------
+
+    def rule(self, e: x.Intrinsic) -> Rule | None:
+        return rows.resolve(e.name, self.c_types(e), e.type, consts=self.consts(e))
+
+    def c_types(self, e: x.Intrinsic) -> tuple[Type, ...]:
+        return e.arg_types or tuple(a.type for a in e.args)
+
+    def consts(self, e: x.Intrinsic) -> tuple[int | float | None, ...]:
+        return tuple(
+            a.value if isinstance(a, x.Literal) and isinstance(a.type, Scalar) else None for a in e.args
+        )
+
+    def intrinsic(self, e: x.Intrinsic) -> tuple[str, int]:
+        if e.name == "printf":
+            return self.printf(e), _ATOM
+        rule = self.rule(e)
+        types, consts = self.c_types(e), self.consts(e)
+        if rule is None:
+            why = rows.refusal(e.name, types, consts=consts)
+            self.sink.report(why.code, e.span, what=why.what, hint=why.hint)
+            return "None", _ATOM
+        if rule.code:
+            self.sink.report(rule.code, e.span, what=e.name, hint=rule.hint or rule.caveat)
+        for name in rule.helpers:
+            self.needs.helpers[name] = None
+        if rule.libdevice:
+            self.needs.libdevice[rows.call_name(rule)] = rule
+        args = [self.argument(a) for a in e.args]
+        if rule.components == "fields":
+            fields = rows.render_fields(rule, args, types, e.type, consts)
+            self.note_types("".join(fields.values()))
+            return ", ".join(fields.values()), _IF
+        made = rows.render(rule, args, types, e.type, consts)
+        self.note_types(made)
+        return self.converted(rule, made, types, e.type)
+
+    def argument(self, e: Expr) -> str | tuple[str, ...]:
+        if isinstance(e, x.Tuple):
+            return tuple(self.text(i) for i in e.items)
+        return self.text(e)
+
+    def converted(self, rule: Rule, made: str, types: tuple[Type, ...], result: Type) -> tuple[str, int]:
+        """The row's text with the DSL type of the C result."""
+        level = _ATOM if _closed(made) else _IF
+        if not isinstance(result, Scalar) or result == VOID or rule.outs or rule.components:
+            return made, level
+        if rows.result_type(rule, types, result) == DSL_TYPES[result.name]:
+            return made, level
+        return f"{self.dtype(result)}({made})", _ATOM
+
+    def note_types(self, made: str) -> None:
+        for name in DSL_TYPES.values():
+            if name in made:
+                self.needs.types.add(name)
+
+    def printf(self, e: x.Intrinsic) -> str:
+        if not e.args or not isinstance(e.args[0], x.String):
+            self.sink.report("CP4003", e.span)
+            return "None"
+        args = [repr(e.args[0].value), *(self.text(a) for a in e.args[1:])]
+        return f"cute.printf({', '.join(args)})"
+
+
+def _closed(text: str) -> bool:
+    """Whether `text` is one call or name: safe in any place without parentheses."""
+    depth = 0
+    for k, c in enumerate(text):
+        if c in "([":
+            depth += 1
+        elif c in ")]":
+            depth -= 1
+            if depth == 0 and k + 1 < len(text) and text[k + 1] not in ".[(":
+                return False
+        elif depth == 0 and not (c.isalnum() or c in "._"):
+            return False
+    return True

@@ -1,0 +1,245 @@
+"""Puts a port together: header, imports, helpers, device functions, kernel, host side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from translator.diag.diagnostic import Sink
+from translator.emit.expr import SPECIAL_CALLS, Expressions, Needs
+from translator.emit.host import HostParam, defaults_of, write_host
+from translator.emit.names import Names
+from translator.emit.stmt import Statements, static_vars
+from translator.emit.writer import MAX_DEPTH, Writer
+from translator.mapping import resolve as rows
+from translator.mapping.resolve import DSL_TYPES
+from translator.model import expr as x
+from translator.model.kernel import Function, KernelModel
+from translator.model.stmt import Decl, ExprStmt
+from translator.model.types import Array, Pointer, Scalar, Type
+from translator.model.walk import walk_exprs, walk_stmts
+from translator.passes.integers import known_ranges
+
+STATIC_SHARED_LIMIT = 48 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A port as text; `params` in order, `line_map` rows are (port line, CUDA file, CUDA line)."""
+
+    source: str
+    entry: str
+    line_map: tuple[tuple[int, str, int], ...]
+    params: tuple[HostParam, ...]
+    renames: tuple[tuple[str, str], ...]  # (author's name, port's name) where they differ
+    block: str = ""
+    grid: str = ""
+    smem: str = ""
+
+
+def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
+    """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
+    needs = Needs(types={"Int32"}, helpers={"axes": None, "device_pointer": None})
+    top = Names({"axes", "device_pointer"})
+    entry = top.fresh(model.kernel.name)
+    kernel_name = top.fresh(f"{entry}_kernel")
+    for fixed in (f"{entry}_launch", f"compile_{entry}"):
+        top.taken.add(fixed)
+    functions = {f.symbol: top.fresh(f.name) for f in model.functions}
+    renames: list[tuple[str, str]] = []
+    body = Writer()
+    for f in model.functions:
+        _function(
+            body, f, functions[f.symbol], "@cute.jit", functions, needs, sink, top, renames, frozenset()
+        )
+    ro = _read_only(model.kernel) if read_only else frozenset()
+    params = _function(
+        body, model.kernel, kernel_name, "@cute.kernel", functions, needs, sink, top, renames, ro
+    )
+    _check_limits(model, sink, body)
+    defaults = defaults_of(model)
+    for p in params:
+        scalar = p.type.to if isinstance(p.type, Pointer) else p.type
+        assert isinstance(scalar, Scalar)
+        needs.types.add(DSL_TYPES[scalar.name])
+    write_host(body, entry, kernel_name, params, defaults, _about(model))
+    head = _header(model, needs)
+    shift = len(head.lines)
+    origins = tuple((line + shift, path, at) for line, path, at in body.origins)
+    source = "\n".join([*head.lines, *body.lines]) + "\n"
+    return Draft(
+        source, entry, origins, tuple(params), tuple(renames), defaults.block, defaults.grid, defaults.smem
+    )
+
+
+def _function(
+    out: Writer,
+    f: Function,
+    name: str,
+    decorator: str,
+    functions: dict[str, str],
+    needs: Needs,
+    sink: Sink,
+    top: Names,
+    renames: list[tuple[str, str]],
+    read_only: frozenset[x.Var],
+) -> list[HostParam]:
+    names = Names(top.taken | {"ldg", "runtime", "idiv", "irem", "load_vector", "store_vector"})
+    ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, static_vars(f))
+    params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
+    renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
+    seen = set(f.params) | {
+        s.var
+        for s in f.body
+        if isinstance(s, Decl) and isinstance(s.var.type, Pointer) and s.init is not None
+    }
+    st = Statements(out, ex, f, seen)
+    out.comment(f.comments)
+    out.line(decorator)
+    if f.is_kernel:
+        out.line(f"def {name}({', '.join(f'{p.name}: {p.annotation}' for p in params)}):", f.span)
+    else:
+        out.line(f"def {name}({', '.join(p.name for p in params)}):", f.span)
+    with out.indented():
+        start = len(out.lines)
+        _coordinates(out, f, ex)
+        if f.body:
+            st.body(f.body)
+        elif len(out.lines) == start:
+            out.line("pass")
+    out.line()
+    out.line()
+    return params
+
+
+def _param_type(t: Type) -> Scalar | Pointer:
+    assert isinstance(t, Scalar | Pointer)
+    return t
+
+
+def _coordinates(out: Writer, f: Function, ex: Expressions) -> None:
+    """One line per coordinate family the function uses: `tidx, tidy, _ = cute.arch.thread_idx()`."""
+    used: dict[str, set[str]] = {}
+    for e in walk_exprs(f.body):
+        if isinstance(e, x.Special):
+            used.setdefault(e.base, set()).add(e.axis)
+    for base, call in SPECIAL_CALLS.items():
+        if base in used:
+            got = [ex.special(base, axis) if axis in used[base] else "_" for axis in "xyz"]
+            out.line(f"{', '.join(got)} = {call}")
+
+
+def _read_only(kernel: Function) -> frozenset[x.Var]:
+    """`const T* __restrict__` parameters: nothing in the kernel may write what they point to."""
+    found = {
+        p
+        for p in kernel.params
+        if isinstance(p.type, Pointer) and p.type.const and p.type.restrict and not p.type.volatile
+    }
+    written = {
+        s.expr.target.var
+        for s in walk_stmts(kernel.body)
+        if isinstance(s, ExprStmt) and isinstance(s.expr, x.Assign) and isinstance(s.expr.target, x.VarRef)
+    }
+    return frozenset(found - written)
+
+
+def _check_limits(model: KernelModel, sink: Sink, body: Writer) -> None:
+    shared = sum(
+        s.var.type.size
+        for s in walk_stmts(model.kernel.body)
+        if isinstance(s, Decl) and s.var.storage == "shared" and isinstance(s.var.type, Array)
+    )
+    if shared > STATIC_SHARED_LIMIT:
+        sink.report("CP4005", model.kernel.span, bytes=shared, limit=STATIC_SHARED_LIMIT)
+    if body.deepest >= MAX_DEPTH:
+        sink.report("CP4006", model.kernel.span, depth=body.deepest)
+
+
+def _about(model: KernelModel) -> list[str]:
+    k = model.kernel
+    what = model.instantiation or k.name
+    place = f"{model.source.path.rsplit('/', 1)[-1]}:{k.span.line}"
+    lines = [f"Port of the CUDA kernel `{what}` ({place})."]
+    launch = model.launches[0] if model.launches else None
+    if launch is not None:
+        grid = ", ".join(e.text for e in launch.grid)
+        block = ", ".join(e.text for e in launch.block)
+        lines.append(f"The original's launch: grid ({grid}), block ({block}).")
+    lines.append(
+        "Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream."
+    )
+    return [text.replace("\\", "\\\\").replace('"""', "'''") for text in lines]
+
+
+def _header(model: KernelModel, needs: Needs) -> Writer:
+    out = Writer()
+    k = model.kernel
+    path = model.source.path.rsplit("/", 1)[-1]
+    out.line(f'"""CuTe DSL port of `{model.instantiation or k.name}`."""')
+    out.line()
+    out.line(f"# CUDA: {path}:{k.span.line}-{k.span.end_line}")
+    out.line()
+    helpers = _with_needs(needs.helpers)
+    types = set(needs.types)
+    others: set[str] = {"from cutlass.cute.runtime import make_fake_stream"}
+    for h in helpers:
+        for line in h.imports:
+            if line.startswith("from cutlass import "):
+                types |= {n.strip() for n in line.removeprefix("from cutlass import ").split(",")}
+            else:
+                others.add(line)
+    for rule in needs.libdevice.values():
+        types |= {n for n in DSL_TYPES.values() if n in rule.signature}
+    types.discard("cute")
+    out.line("import functools")
+    out.line()
+    out.line("import cuda.bindings.driver as cuda")
+    out.line("import cutlass")
+    out.line("import cutlass.cute as cute")
+    if types:
+        out.line(f"from cutlass import {', '.join(sorted(types))}")
+    for line in _merged(others):
+        out.line(line)
+    out.line()
+    out.line("gmem = cutlass.AddressSpace.gmem")
+    for rule in (needs.libdevice[n] for n in sorted(needs.libdevice)):
+        out.line(rows.ffi_line(rule))
+    out.line()
+    out.line()
+    for h in helpers:
+        for text in h.source.rstrip("\n").split("\n"):
+            out.line(text)
+        out.line()
+        out.line()
+    return out
+
+
+def _with_needs(wanted: dict[str, None]) -> list[rows.Helper]:
+    found: dict[str, rows.Helper] = {}
+
+    def add(name: str) -> None:
+        if name not in found:
+            h = rows.helper(name)
+            for other in h.needs:
+                add(other)
+            found[name] = h
+
+    for name in sorted(wanted):
+        add(name)
+    return list(found.values())
+
+
+def _merged(lines: set[str]) -> list[str]:
+    """`from m import a` and `from m import b` as one line."""
+    modules: dict[str, set[str]] = {}
+    plain: list[str] = []
+    for line in lines:
+        if line.startswith("from "):
+            module, _, names = line.removeprefix("from ").partition(" import ")
+            modules.setdefault(module, set()).update(n.strip() for n in names.split(","))
+        else:
+            plain.append(line)
+    plain = [
+        p for p in plain if p not in ("import cutlass", "import cutlass.cute as cute", "import functools")
+    ]
+    return sorted(plain) + [f"from {m} import {', '.join(sorted(n))}" for m, n in sorted(modules.items())]

@@ -1,0 +1,65 @@
+"""Python names for the author's names: kept where Python and CuTe DSL allow, else a stable rename."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+
+from translator.mapping.resolve import DSL_TYPES
+
+# Names the generated module uses itself.
+_MODULE = {
+    "cutlass",
+    "cute",
+    "torch",
+    "functools",
+    "arith",
+    "llvm",
+    "nvvm",
+    "cuda",
+    "gmem",
+    "grid",
+    "block",
+    "smem",
+    "stream",
+    "make_ptr",
+    "make_fake_stream",
+    "Numeric",
+}
+RESERVED = frozenset(
+    {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *DSL_TYPES.values(), *_MODULE, "self"}
+)
+
+
+def python_name(name: str) -> str:
+    """`name` as a Python identifier that hides nothing the port needs."""
+    clean = re.sub(r"\W", "_", name) or "_"
+    if clean[0].isdigit():
+        clean = f"_{clean}"
+    while clean.startswith("__"):  # Python mangles these in classes and reserves them elsewhere
+        clean = clean[1:]
+    return f"{clean}_" if clean in RESERVED else clean
+
+
+class Names:
+    """Hands out names unique within one function (and distinct from the module's)."""
+
+    def __init__(self, taken: set[str] | None = None) -> None:
+        self.taken = set(taken or ())
+        self.given: dict[int, str] = {}
+
+    def fresh(self, wanted: str) -> str:
+        base = python_name(wanted)
+        name, k = base, 0
+        while name in self.taken:
+            k += 1
+            name = f"{base}_{k}"
+        self.taken.add(name)
+        return name
+
+    def of(self, uid: int, wanted: str) -> str:
+        """The name of variable `uid`, the same each time."""
+        if uid not in self.given:
+            self.given[uid] = self.fresh(wanted)
+        return self.given[uid]

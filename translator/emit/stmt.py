@@ -1,0 +1,224 @@
+"""Statements as DSL text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from translator.emit.expr import Expressions
+from translator.emit.literals import number
+from translator.emit.writer import Writer
+from translator.model import expr as x
+from translator.model import stmt as st
+from translator.model.expr import Expr, Var, VarRef
+from translator.model.kernel import Function
+from translator.model.stmt import Decl, ExprStmt, If, Stmt
+from translator.model.types import BOOL, Array, Pointer, Scalar
+from translator.model.walk import walk_exprs, walk_stmts
+from translator.passes.loops import assigned
+
+
+@dataclass(slots=True)
+class Statements:
+    """Writes the body of one function."""
+
+    out: Writer
+    ex: Expressions
+    function: Function
+    seen: set[Var]
+
+    def body(self, stmts: tuple[Stmt, ...]) -> None:
+        if not stmts:
+            self.out.line("pass")
+        for s in stmts:
+            self.statement(s)
+
+    def statement(self, s: Stmt) -> None:
+        self.out.comment(getattr(s, "comments", ()))
+        if isinstance(s, Decl):
+            self.declare(s)
+        elif isinstance(s, ExprStmt):
+            self.effect(s)
+        elif isinstance(s, If):
+            self.branch(s)
+        elif isinstance(s, st.ForRange):
+            self.for_range(s)
+        elif isinstance(s, st.While):
+            self.out.line(f"while {self.condition(s.cond)}:", s.span)
+            with self.out.indented():
+                self.body(s.body)
+        elif isinstance(s, st.Unpack):
+            self.unpack(s)
+        elif isinstance(s, st.VectorStore):
+            self.ex.needs.helpers["store_vector"] = None
+            values = ", ".join(self.ex.text(v) for v in s.values)
+            comma = "," if len(s.values) == 1 else ""
+            self.out.line(f"store_vector({self.ex.text(s.pointer)}, ({values}{comma}), {s.align})", s.span)
+        elif isinstance(s, st.Return):
+            self.out.line("return" if s.value is None else f"return {self.ex.text(s.value)}", s.span)
+        else:
+            self.ex.sink.report("CP4001", s.span, what=type(s).__name__)
+
+    def condition(self, e: Expr) -> str:
+        made = self.ex.text(e)
+        return f"Boolean({made})" if isinstance(e, x.Literal) and e.type != BOOL else made
+
+    # -- declarations ------------------------------------------------------------------------------------
+
+    def declare(self, s: Decl) -> None:
+        v, t = s.var, s.var.type
+        name = self.ex.var(v)
+        if v.storage == "dynamic_shared":
+            assert isinstance(t, Pointer | Array)
+            unit = t.to if isinstance(t, Pointer) else t.of
+            kind = self.ex.dtype(unit)
+            memory = f"cute.arch.get_dyn_smem({kind}, 16).llvm_ptr"
+            self.out.line(f"{name} = cutlass.Pointer({memory}, dtype={kind})", s.span)
+        elif isinstance(t, Array):
+            self.out.line(f"{name} = {self.array(v, t)}", s.span)
+        elif isinstance(t, Pointer):
+            self.out.line(f"{name} = {self.pointer_start(s)}", s.span)
+        elif s.init is None:
+            assert isinstance(t, Scalar)
+            zero = number(0.0 if t.is_float else 0, t)
+            self.out.line(f"{name} = {self.ex.dtype(t)}({zero})", s.span)
+        else:
+            self.out.line(f"{name} = {self.ex.text(s.init)}", s.span)
+
+    def array(self, v: Var, t: Array) -> str:
+        shape: list[int] = []
+        inner: object = t
+        while isinstance(inner, Array):
+            shape.append(inner.count or 0)
+            inner = inner.of
+        assert isinstance(inner, Scalar)
+        kind = self.ex.dtype(inner)
+        dims = str(shape[0]) if len(shape) == 1 else f"({', '.join(map(str, shape))})"
+        if v.storage == "shared":
+            total = " * ".join(map(str, shape))
+            memory = f"cute.arch.alloc_smem({kind}, {total}, {max(16, v.align)}).llvm_ptr"
+            return f"cutlass.Array({memory}, shape={dims}, dtype={kind})"
+        return f"cutlass.Array({kind}, {dims})"
+
+    def pointer_start(self, s: Decl) -> str:
+        """A pointer variable's first value; without one, the base of what it is assigned later."""
+        if s.init is not None and not (isinstance(s.init, x.Literal) and s.init.value == 0):
+            return self.ex.text(s.init)
+        for e in walk_exprs(self.function.body):
+            if isinstance(e, x.Assign) and isinstance(e.target, VarRef) and e.target.var == s.var:
+                root = e.value
+                while isinstance(root, x.PtrAdd | x.Cast):
+                    root = root.pointer if isinstance(root, x.PtrAdd) else root.operand
+                if isinstance(root, VarRef) and root.var in self.seen and s.init is None:
+                    made = root
+                    if made.type != s.var.type and isinstance(made.type, Pointer):
+                        assert isinstance(s.var.type, Pointer)
+                        return self.ex.text(x.Cast(made, s.var.type))
+                    return self.ex.text(made)
+        self.ex.sink.report("CP4004", s.span, name=s.var.name)
+        return "None"
+
+    # -- effects -----------------------------------------------------------------------------------------
+
+    def effect(self, s: ExprStmt) -> None:
+        e = s.expr
+        if isinstance(e, x.Assign):
+            self.assign(e, s)
+        else:
+            self.out.line(self.ex.text(e), s.span)
+
+    def assign(self, e: x.Assign, s: ExprStmt) -> None:
+        target = e.target
+        if isinstance(target, VarRef):
+            self.out.line(f"{self.ex.var(target.var)} = {self.ex.text(e.value)}", s.span)
+            return
+        value = self.ex.text(e.value)
+        if isinstance(target, x.Index):
+            t = target.base.type
+            assert isinstance(t, Pointer)
+            if t.volatile:
+                self.out.line(f"{self.ex.address(target)}.store({value}, is_volatile=True)", s.span)
+                return
+            place = f"{self.ex.text(target.base, 12)}[{self.ex.index(target.index)}]"
+        else:
+            place = self.ex.text(target)
+        self.out.line(f"{place} = {value}", s.span)
+
+    def unpack(self, s: st.Unpack) -> None:
+        targets = ", ".join(self.ex.text(t) for t in s.targets)
+        v = s.value
+        if isinstance(v, x.VectorLoad):
+            self.ex.needs.helpers["load_vector"] = None
+            made = f"load_vector({self.ex.text(v.pointer)}, {v.count}, {v.align})"
+        elif isinstance(v, x.Intrinsic) and (rule := self.ex.rule(v)) and rule.components == "vector":
+            made = self.vector(v, len(s.targets))
+        else:
+            made = self.ex.text(v)
+        self.out.line(f"{targets} = {made}", s.span)
+
+    def vector(self, v: x.Intrinsic, count: int) -> str:
+        held = self.ex.names.fresh("vector")
+        self.out.line(f"{held} = {self.ex.text(v)}", v.span)
+        return ", ".join(f"{held}[{k}]" for k in range(count))
+
+    # -- control -----------------------------------------------------------------------------------------
+
+    def branch(self, s: If, word: str = "if") -> None:
+        self.out.line(f"{word} {self.condition(s.cond)}:", s.span)
+        with self.out.indented():
+            self.body(s.then)
+        if len(s.other) == 1 and isinstance(s.other[0], If) and not s.other[0].comments:
+            self.branch(s.other[0], "elif")
+        elif s.other:
+            self.out.line("else:")
+            with self.out.indented():
+                self.body(s.other)
+
+    def for_range(self, s: st.ForRange) -> None:
+        name = self.ex.var(s.var)
+        constant = all(isinstance(b, x.Literal) for b in (s.start, s.stop, s.step))
+        hint = ""
+        if s.unroll == 0:
+            hint = ", unroll_full=True" if constant else ""
+        elif s.unroll is not None:
+            hint = f", unroll={s.unroll}"
+        bounds = ", ".join(self.bound(b) for b in (s.start, s.stop, s.step))
+        self.out.line(f"for {name} in cutlass.range({bounds}{hint}):", s.span)
+        with self.out.indented():
+            self.body(s.body)
+
+    def bound(self, e: Expr) -> str:
+        if isinstance(e, x.Literal) and e.type.size == 4:
+            return str(int(e.value))
+        return self.ex.text(e)
+
+
+def static_vars(f: Function) -> frozenset[Var]:
+    """Variables whose only value is a literal or made of such: the DSL keeps them as Python constants."""
+    times: dict[Var, int] = {}
+    for s in walk_stmts(f.body):
+        if isinstance(s, Decl):
+            times[s.var] = times.get(s.var, 0) + 1
+        elif isinstance(s, ExprStmt | st.Unpack):
+            for v in assigned((s,)):
+                times[v] = times.get(v, 0) + 1
+    found: set[Var] = set()
+
+    def constant(e: Expr) -> bool:
+        if isinstance(e, x.Literal):
+            return True
+        if isinstance(e, VarRef):
+            return e.var in found
+        if isinstance(e, x.Unary | x.Cast):
+            return constant(e.operand)
+        return isinstance(e, x.Binary) and constant(e.left) and constant(e.right)
+
+    for s in walk_stmts(f.body):
+        if (
+            isinstance(s, Decl)
+            and isinstance(s.var.type, Scalar)
+            and s.init is not None
+            and times[s.var] == 1
+            and constant(s.init)
+        ):
+            found.add(s.var)
+    return frozenset(found)
