@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +52,8 @@ def folder_names(wanted: Sequence[Wanted]) -> list[str]:
     `k`, or `k__float_8` for an instantiation. Kernels that would share a name are told apart by the
     stem of their file, then by a hash of its path, then by their order in it.
     """
-    steps = (
-        lambda w: _base(w),
+    steps: tuple[Callable[[Wanted], str], ...] = (
+        _base,
         lambda w: f"{file_safe(Path(w.source).stem)}__{_base(w)}",
         lambda w: f"{file_safe(Path(w.source).stem)}_{_short_hash(w.source)[:6]}__{_base(w)}",
     )

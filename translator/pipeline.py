@@ -19,7 +19,7 @@ from translator.analysis.spec_draft import draft_spec
 from translator.diag.diagnostic import Sink
 from translator.emit import Draft, emit
 from translator.frontend.build import build_model
-from translator.frontend.project import Reading
+from translator.frontend.project import KernelReading
 from translator.model.check import check
 from translator.model.dump import dump_model
 from translator.model.kernel import KernelModel
@@ -39,7 +39,7 @@ class Translation:
 
 
 def translate(
-    reading: Reading, sink: Sink, stages: list[Stage], keep: Path | None = None
+    reading: KernelReading, sink: Sink, stages: list[Stage], keep: Path | None = None
 ) -> Translation | None:
     """`reading` as a port; None if it was refused, and `sink` says why. `stages` gets one entry per stage."""
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -100,7 +100,7 @@ def _patience(busy: Sequence[_Child[Task]], timeout: float) -> float:
 def _start(work: Callable[[Task], Result], siblings: list[Connection]) -> _Child[Task]:
     # A fork of this small, single-threaded process costs milliseconds; elsewhere a fresh interpreter.
     forks = sys.platform == "linux" and threading.active_count() == 1
-    context = multiprocessing.get_context("fork" if forks else "spawn")
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     here, there = context.Pipe()
     inherited = [*siblings, here] if forks else []
     process = context.Process(target=_serve, args=(there, work, inherited), daemon=True)

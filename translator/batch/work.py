@@ -108,6 +108,9 @@ def _files(made: Translation) -> tuple[tuple[str, str | bytes], ...]:
         (f"original/{author}", path.read_bytes()),
         ("original/device.cu", made.model.device_slice),
         ("spec.toml", made.spec),
-        ("line_map.json", line_map(draft.entry, draft.line_map, {}, draft.source, made.spec)),
+        (
+            "line_map.json",
+            line_map(draft.entry, draft.line_map, dict(draft.renames), draft.source, made.spec),
+        ),
         ("port.py", draft.source),
     )

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import CompileCommands, Define, Include, Instantiate, Jobs, Json, Kernel, Paths, Std
+from translator.cli.options import (
+    CompileCommands,
+    Define,
+    Include,
+    Instantiate,
+    Jobs,
+    Json,
+    Kernel,
+    Paths,
+    Std,
+)
 
 
 def analyze(

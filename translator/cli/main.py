@@ -14,7 +14,7 @@ from translator import __version__
 from translator.cli import analyze, doctor, explain, mapping, port, schema, verify
 
 # What the parser raises for wrong usage; typer exports only this descendant of it.
-_WRONG_USAGE = typer.BadParameter.__mro__[2]
+_WRONG_USAGE: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="cuteport",

@@ -33,5 +33,8 @@ Jobs: TypeAlias = Annotated[
     int | None, typer.Option("-j", "--jobs", metavar="N", help="Processes; by default one per core.")
 ]
 Arch: TypeAlias = Annotated[
-    str | None, typer.Option("--arch", metavar="ARCH", help="Target to compile for; by default the GPU's own, or sm_90a.")
+    str | None,
+    typer.Option(
+        "--arch", metavar="ARCH", help="Target to compile for; by default the GPU's own, or sm_90a."
+    ),
 ]
