@@ -1,0 +1,85 @@
+"""House rules that a tool can hold: sizes and names of files, and documents that agree with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from translator.cli.main import app
+from translator.diag.codes import CODES
+from translator.outcome import (
+    EXIT_BUG,
+    EXIT_DONE,
+    EXIT_ENVIRONMENT,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 500  # "about 400", with room for a table
+PACKAGES = ("translator", "verify", "corpus")
+
+
+def sources() -> list[Path]:
+    return sorted(p for package in PACKAGES for p in (ROOT / package).rglob("*.py"))
+
+
+def test_files_do_one_job() -> None:
+    long = {
+        str(p.relative_to(ROOT)): n for p in sources() if (n := len(p.read_text().splitlines())) > LONGEST
+    }
+    assert long == {}
+    vague = [p for p in sources() if p.stem in ("utils", "util", "helpers", "common", "misc", "manager")]
+    assert vague == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        str(p.relative_to(ROOT)) for p in sources() if not p.read_text().lstrip().startswith(('"""', "#"))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_has_a_page_and_a_raise_site(code: str) -> None:
+    page = ROOT / "translator" / "diag" / "pages" / f"{code}.md"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"# {code}")
+    for heading in ("What it means", "Why it matters on the GPU", "CUDA", "What is emitted", "How to fix"):
+        assert re.search(rf"^#+ {heading}", text, re.MULTILINE), heading
+    assert "verify it yourself" not in text.lower()
+    used = [
+        p for p in (ROOT / "translator").rglob("*") if p.suffix in (".py", ".toml") and p.name != "codes.py"
+    ]
+    assert any(code in p.read_text(encoding="utf-8") for p in used), "never reported"
+
+
+def test_codes_are_in_their_block_once() -> None:
+    text = (ROOT / "translator" / "diag" / "codes.py").read_text(encoding="utf-8")
+    written = re.findall(r'^\s+"(CP\d{4})":', text, re.MULTILINE)
+    assert len(written) == len(set(written)) == len(CODES)
+    assert all(re.fullmatch(r"CP[0-4]\d{3}", c) for c in CODES)
+
+
+def test_the_readme_names_every_command_and_only_those() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = "\n".join(re.findall(r"^```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+    commands = {c.name for c in app.registered_commands}
+    assert set(re.findall(r"^cuteport (\w+)", shown, re.MULTILINE)) == commands
+
+
+def test_the_readme_documents_every_exit_code() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    documented = {int(n) for n in re.findall(r"^\| (\d+) \|", readme, re.MULTILINE)}
+    exits = {EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED}
+    assert documented == exits
+
+
+def test_documents_name_files_that_exist() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for path in re.findall(r"`((?:translator|verify|tests|targets|corpus)/[\w./]+)`", text):
+            assert "nnnn" in path or (ROOT / path).exists(), f"{name}: {path}"
