@@ -19,7 +19,6 @@ CODES: dict[str, str] = {
     "CP6103": "compiling the port took longer than the limit",
     "CP6104": "the process that compiled the port died",
     "CP6105": "the compiled port carries no PTX or no machine code",
-    "CP6106": "the launch block of the spec can't be computed",
     # parity
     "CP7001": "the original could not be built",
     "CP7002": "the original failed to launch or faulted",
@@ -40,11 +39,10 @@ CODES: dict[str, str] = {
     "CP7017": "no case can tell this output from zeros, a constant or a copy of an input",
     "CP7018": "the spec still holds an open question",
     "CP7019": "reference.py failed",
-    "CP7020": "the spec's expressions fail for a case",
     "CP7021": "the port does not take the arguments that the spec lists",
     "CP7022": "no case could be launched",
-    "CP7023": "the original wrote nothing",
     "CP7024": "the port wrote elements that the original leaves alone",
+    "CP7025": "the arguments of the spec do not fit the original's parameters",
     # performance and environment
     "CP9001": "the CuTe DSL is missing or fails to import",
     "CP9002": "no usable NVIDIA GPU",

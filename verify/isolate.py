@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -37,6 +38,15 @@ class ChildDiedError(Exception):
         super().__init__(how)
         self.how = how
         self.log = log
+
+
+_LIVE: weakref.WeakSet[Child] = weakref.WeakSet()
+
+
+def end_all() -> None:
+    """Kill every child of this process, from any thread: the work is being given up."""
+    for child in list(_LIVE):
+        child.kill()
 
 
 class Child:
@@ -72,6 +82,7 @@ class Child:
         self._buffer = b""
         self._closed = False
         self.jobs = 0  # finished so far
+        _LIVE.add(self)
 
     def __enter__(self) -> Self:
         return self

@@ -8,32 +8,23 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from verify.baseline import baseline_of
 from verify.compile import DEFAULT_ARCH, CompileJob, compile_ports, job_of
 from verify.environment import Gpu, describe, find_gpu
 from verify.expr import ExprError
+from verify.gpu import Quiet, on_gpu
+from verify.isolate import end_all
+from verify.options import Options
+from verify.resolve import resolve
 from verify.spec import Spec, SpecError, load_spec
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict, conclude
 
 __all__ = ["CompileJob", "Options", "compile_ports", "verify_target", "verify_targets"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to run. `cases` empty means all; `arch` empty means the GPU's own, or sm_90a where there is none.
-    `timeout` is seconds per compile and per run of a case."""
-
-    stages: tuple[StageName, ...] = STAGES
-    cases: tuple[str, ...] = ()
-    seed: int = 0
-    arch: str = ""
-    timeout: float = 120.0
-    record: bool = False
-    jobs: int = 1
 
 
 def _hash(path: Path) -> str:
@@ -87,42 +78,88 @@ def verify_targets(
 
     All specs are read first: SpecError names every problem of every target before anything runs.
     """
-    specs = load_specs(targets)
-    gpu, why = find_gpu() if {"parity", "bench"} & set(options.stages) else (None, "not asked for")
+    specs = load_specs(targets, options.cases)
+    wants_gpu = bool({"parity", "bench"} & set(options.stages))
+    gpu, why = find_gpu() if wants_gpu else (None, "not asked for")
     arch = options.arch or (gpu.arch if gpu else DEFAULT_ARCH)
-    stages: dict[str, list[StageResult]] = {str(t): [] for t in targets}
+    if gpu is not None and arch != gpu.arch:
+        why = f"compiled for {arch}, but the GPU here is {gpu.arch}"
+        gpu = None
+    done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
 
     def note(result: StageResult) -> bool:
-        stages[result.target].append(result)
+        done[result.target].append(result)
         on_stage(result)
         return result.status is Status.PASSED
 
-    jobs: list[CompileJob] = []
+    open_gates = [t for t, spec in specs.items() if note(check_static(t, spec.port.module, spec.port.entry))]
+    if "compile" in options.stages:
+        jobs = [job_of(t, specs[t]) for t in open_gates]
+        for result in compile_ports(jobs, arch, options.jobs, options.timeout):
+            note(result)
+    ready = [t for t in open_gates if done[str(t)][-1].stage == "compile" and _passed(done[str(t)])]
+    if gpu is not None and wants_gpu:
+        yield from _all_on_gpu(specs, ready, done, gpu, options, note)
     for target, spec in specs.items():
-        if not note(check_static(target, spec.port.module, spec.port.entry)):
-            continue
-        if "compile" not in options.stages:
-            continue
+        if gpu is None or target not in ready:
+            _close(target, done[str(target)], options, why, note)
+            yield _verdict(target, spec, done[str(target)], gpu, options)
+
+
+def _passed(done: list[StageResult]) -> bool:
+    return all(s.status is Status.PASSED for s in done)
+
+
+def _all_on_gpu(
+    specs: dict[Path, Spec],
+    ready: list[Path],
+    done: dict[str, list[StageResult]],
+    gpu: Gpu,
+    options: Options,
+    note: Callable[[StageResult], bool],
+) -> Iterator[Verdict]:
+    """Parity of several targets at a time, each in its own children; benches one after the other, while no
+    parity runs."""
+    quiet = Quiet()
+
+    def one(target: Path) -> list[StageResult]:
+        return on_gpu(target, specs[target], gpu, options, quiet)
+
+    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        waiting = {pool.submit(one, t): t for t in ready}
         try:
-            jobs.append(job_of(target, spec))
-        except ExprError as e:
-            note(_stage("compile", target, Status.COMPILE_ERROR, "CP6106", str(e)))
-    for result in compile_ports(jobs, arch, options.jobs, options.timeout):
-        note(result)
-    for target, spec in specs.items():
-        _gates(target, stages[str(target)], options, why, note)
-        yield _verdict(target, spec, stages[str(target)], gpu, options)
+            for future in as_completed(waiting):
+                target = waiting[future]
+                for result in future.result():
+                    note(result)
+                _close(target, done[str(target)], options, "", note)
+                yield _verdict(target, specs[target], done[str(target)], gpu, options)
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            end_all()  # threads wait for their children; without them they end at once
+            raise
 
 
-def load_specs(targets: Sequence[Path]) -> dict[Path, Spec]:
-    """The specs of all targets. SpecError with the problems of all of them."""
+def load_specs(targets: Sequence[Path], cases: Sequence[str] = ()) -> dict[Path, Spec]:
+    """The specs of all targets, each case resolvable. SpecError with the problems of all of them."""
     specs: dict[Path, Spec] = {}
     problems: list[str] = []
     for target in targets:
         try:
-            specs[target] = load_spec(target)
+            spec = specs[target] = load_spec(target)
+            for case in spec.case:
+                resolve(spec, case)
         except SpecError as e:
             problems += e.problems
+            continue
+        except ExprError as e:
+            problems.append(f"{target / 'spec.toml'}: {e}")
+            continue
+        if spec.tolerance.rule == "fp64" and not (target / "reference.py").exists():
+            problems.append(f"{target / 'spec.toml'}: rule fp64 needs a reference.py")
+        if unknown := [c for c in cases if c not in {k.name for k in spec.case}]:
+            problems.append(f"{target / 'spec.toml'}: no case is called {', '.join(unknown)}")
     if problems:
         raise SpecError(problems)
     return specs
@@ -132,7 +169,7 @@ def _stage(name: StageName, target: Path, status: Status, code: str | None, why:
     return StageResult(stage=name, target=str(target), status=status, code=code, message=why)
 
 
-def _gates(
+def _close(
     target: Path,
     done: list[StageResult],
     options: Options,
@@ -171,4 +208,8 @@ def _verdict(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
+    if options.record and gpu is not None and status is Status.PASSED:
+        folder = target / "baselines"
+        folder.mkdir(exist_ok=True)
+        write_json(folder / f"{gpu.slug}.json", baseline_of(verdict, gpu))
     return verdict

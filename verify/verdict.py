@@ -130,6 +130,7 @@ class BenchFacts(Strict):
     launches_per_sample: int
     buffer_sets: int
     bytes_per_launch: int
+    clocks: dict[str, str] = Field(default_factory=dict)  # of the GPU, right after
     notes: list[str] = Field(default_factory=list)
 
 

@@ -8,60 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib.util
-import inspect
 import json
 import os
-import re
 import sys
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-Emit = Callable[[dict[str, Any]], None]
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_MESSAGE = 3000
-
-
-class JobError(Exception):
-    """A job's failure that has its own code (a key of verify.codes)."""
-
-    def __init__(self, code: str, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.line = line
-
-
-def describe(error: BaseException, path: Path | None = None) -> tuple[str, int | None]:
-    """(message without colours, line of `path` that the error passed through last or None)."""
-    line = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        if path is not None and Path(frame.filename) == path:
-            line = frame.lineno
-    if isinstance(error, SyntaxError) and path is not None and error.filename == str(path):
-        line = error.lineno
-    text = _ANSI.sub("", f"{type(error).__name__}: {error}").strip()
-    return text[:_MESSAGE], line
-
-
-def load_module(path: Path, name: str) -> ModuleType:
-    """Import the file `path` as module `name`. JobError CP6101 where it raises."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise JobError("CP6101", f"{path} can't be imported")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # the DSL looks a function's module up by name
-    try:
-        spec.loader.exec_module(module)
-    except BaseException as e:
-        sys.modules.pop(name, None)
-        message, line = describe(e, path)
-        raise JobError("CP6101", message, line) from e
-    return module
+from verify.jobs import MESSAGE, Emit, JobError, describe, load_module
 
 
 def warm(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
@@ -118,13 +74,18 @@ def _sweep(folder: str | None) -> None:
             f.unlink(missing_ok=True)
 
 
-def arguments_of(function: Callable[..., Any]) -> list[str]:
-    """Names of the parameters of a port's entry, in order."""
-    return list(inspect.signature(function).parameters)
+_HANDLERS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
+    "warm": warm,
+    "compile": compile_port,
+}
 
 
-def _handlers() -> dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]]:
-    return {"warm": warm, "compile": compile_port}
+def _handler(name: str) -> Callable[[dict[str, Any], Emit], dict[str, Any]]:
+    if name not in _HANDLERS:
+        from verify.device_jobs import HANDLERS  # loads numpy; a compile child does without
+
+        _HANDLERS.update(HANDLERS)
+    return _HANDLERS[name]
 
 
 def _limits() -> None:
@@ -148,7 +109,6 @@ def main() -> None:
     sys.dont_write_bytecode = True
     jobs = os.fdopen(os.dup(0), "r", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    handlers = _handlers()
 
     def emit(event: dict[str, Any]) -> None:
         pipe.write(json.dumps(event) + "\n")
@@ -158,11 +118,11 @@ def main() -> None:
         job = json.loads(line)
         done: dict[str, Any] = {"event": "done", "ok": True}
         try:
-            done.update(handlers[job["do"]](job, emit))
+            done.update(_handler(job["do"])(job, emit))
         except JobError as e:
-            done.update(ok=False, code=e.code, message=e.message[:_MESSAGE], line=e.line)
+            done.update(ok=False, code=e.code, message=e.message[:MESSAGE], line=e.line)
         except BaseException as e:
-            done.update(ok=False, code=None, message=describe(e)[0], trace=traceback.format_exc()[-_MESSAGE:])
+            done.update(ok=False, code=None, message=describe(e)[0], trace=traceback.format_exc()[-MESSAGE:])
         emit(done)
 
 

@@ -1,0 +1,108 @@
+"""The caller's buffers on a device: guard bands around each, poison in outputs, inputs checked afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verify.device import Bytes, Device
+from verify.inputs import lanes
+from verify.resolve import Resolved
+from verify.spec import BufferArg, Spec
+
+GUARD = 16 * 1024  # bytes before and after; a multiple of 256 keeps the base aligned as an allocation is
+_GUARD_BYTE = 0xC5
+# Poison by repeat: an element that equals the poison of two repeats with different poison was not written.
+# All-ones is NaN in every float format.
+_POISON = {True: (0xFF, 0xAA), False: (0xAA, 0x55)}
+
+
+def poison_byte(arg: BufferArg, repeat: int) -> int:
+    """What an output buffer is filled with before this repeat."""
+    return _POISON[any(lane.dtype.is_float for lane in lanes(arg))][repeat % 2]
+
+
+@dataclass(slots=True)
+class Ran:
+    """What one launch left. `outputs` holds the bytes of out and inout buffers."""
+
+    outputs: dict[str, Bytes] = field(default_factory=dict)
+    overrun: list[str] = field(default_factory=list)  # buffers with a broken guard band
+    changed: list[str] = field(default_factory=list)  # read-only inputs that were written
+
+
+class Buffers:
+    """Guarded device memory by name. A buffer of the same size keeps its address from run to run, so a port
+    that caches by address meets new values at the old one."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._held: dict[str, tuple[int, int]] = {}  # name → (allocation, size)
+
+    def place(self, name: str, size: int) -> int:
+        """Address of `size` bytes under `name`, guards freshly filled."""
+        held = self._held.get(name)
+        if held is None or held[1] != size:
+            self.drop(name)
+            self._held[name] = held = (self.device.alloc(size + 2 * GUARD), size)
+        start = held[0]
+        self.device.fill(start, _GUARD_BYTE, GUARD)
+        self.device.fill(start + GUARD + size, _GUARD_BYTE, GUARD)
+        return start + GUARD
+
+    def address(self, name: str) -> int:
+        return self._held[name][0] + GUARD
+
+    def intact(self, name: str) -> bool:
+        """True where nothing was written before or after the buffer."""
+        start, size = self._held[name]
+        before = self.device.download(start, GUARD)
+        after = self.device.download(start + GUARD + size, GUARD)
+        return bool(np.all(before == _GUARD_BYTE) and np.all(after == _GUARD_BYTE))
+
+    def drop(self, name: str) -> None:
+        if (held := self._held.pop(name, None)) is not None:
+            self.device.free(held[0])
+
+    def clear(self) -> None:
+        for name in list(self._held):
+            self.drop(name)
+
+
+def run_once(
+    buffers: Buffers,
+    spec: Spec,
+    resolved: Resolved,
+    inputs: Mapping[str, Bytes],
+    repeat: int,
+    launch: Callable[[dict[str, int]], None],
+) -> Ran:
+    """Fill the buffers, call `launch` with their addresses by name, wait, and look at what it left.
+
+    DeviceError passes through: the launch was refused or the kernel faulted.
+    """
+    device = buffers.device
+    addresses: dict[str, int] = {}
+    for arg in spec.buffers:
+        size = resolved.elems[arg.name] * arg.element_bytes
+        at = addresses[arg.name] = buffers.place(arg.name, size)
+        if arg.role == "out":
+            device.fill(at, poison_byte(arg, repeat), size)
+        else:
+            device.upload(at, inputs[arg.name])
+    device.synchronize()
+    launch(addresses)
+    device.synchronize()
+    ran = Ran()
+    for arg in spec.buffers:
+        if not buffers.intact(arg.name):
+            ran.overrun.append(arg.name)
+        size = resolved.elems[arg.name] * arg.element_bytes
+        now = device.download(addresses[arg.name], size)
+        if arg.role != "in":
+            ran.outputs[arg.name] = now
+        elif not np.array_equal(now, inputs[arg.name]):
+            ran.changed.append(arg.name)
+    return ran

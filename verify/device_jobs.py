@@ -1,0 +1,236 @@
+"""The worker's jobs that need a GPU: run a case on either side, time both. Child side only."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verify.buffers import Buffers, Ran, run_once
+from verify.device import Bytes, CudaDevice, DeviceError
+from verify.inputs import decode, lanes, view
+from verify.jobs import Emit, JobError, describe, load_module
+from verify.original import BuildError, NoCompilerError, OriginalKernel, build
+from verify.portcall import BindError, bind
+from verify.resolve import Resolved, resolve
+from verify.spec import BufferArg, Spec, load_spec
+from verify.timing import Sets, Timer
+
+
+class Bench:
+    """What one child holds between jobs: the device, the buffers, one original and one port."""
+
+    def __init__(self) -> None:
+        self._device: CudaDevice | None = None
+        self.buffers: Buffers | None = None
+        self.original: OriginalKernel | None = None
+        self.entry: Any = None
+        self.spec: Spec | None = None
+
+    @property
+    def device(self) -> CudaDevice:
+        if self._device is None:
+            try:
+                self._device = CudaDevice()
+            except (ImportError, RuntimeError, DeviceError) as e:
+                raise JobError("CP9002", describe(e)[0]) from e
+            self.buffers = Buffers(self._device)
+        return self._device
+
+
+HELD = Bench()
+
+
+def probe(_job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    return {"gpu": HELD.device.describe()}
+
+
+def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """Build the original for `arch`; `cubin` and `ptx` go to the folder `out`. Needs no GPU."""
+    target = Path(job["target"])
+    try:
+        built = build(target, load_spec(target), job["arch"])
+    except BuildError as e:
+        raise JobError("CP7001", str(e)) from e
+    except NoCompilerError as e:
+        raise JobError("CP9003", str(e)) from e
+    out = Path(job["out"])
+    (out / "cubin").write_bytes(built.cubin)
+    (out / "ptx").write_text(built.ptx, encoding="utf-8")
+    return {"names": built.names, "builder": built.builder, "seconds": built.seconds, "tried": built.tried}
+
+
+def load_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """Load the built original onto the device."""
+    HELD.spec = load_spec(Path(job["target"]))
+    cubin = Path(job["cubin"]).read_bytes()
+    try:
+        HELD.original = OriginalKernel(HELD.device, cubin, job["names"], HELD.spec)
+    except DeviceError as e:
+        raise JobError("CP7001", str(e)) from e
+    return {}
+
+
+def load_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """Import the port; its entry compiles when it is first called."""
+    target = Path(job["target"])
+    HELD.spec = load_spec(target)
+    path = (target / HELD.spec.port.module).resolve()
+    module = load_module(path, f"_port_{HELD.spec.port.entry}")
+    HELD.entry = getattr(module, HELD.spec.port.entry, None)
+    if not callable(HELD.entry):
+        raise JobError("CP6004", f"port.py has no function {HELD.spec.port.entry}")
+    return {"gpu": HELD.device.describe()["name"]}
+
+
+def _case(job: dict[str, Any]) -> tuple[Spec, Resolved, dict[str, Bytes]]:
+    assert HELD.spec is not None
+    case = next(c for c in HELD.spec.case if c.name == job["case"])
+    inputs = {n: np.fromfile(p, np.uint8) for n, p in job["inputs"].items()}
+    return HELD.spec, resolve(HELD.spec, case), inputs
+
+
+def _report(ran: Ran, out: Path) -> dict[str, Any]:
+    files = {}
+    for i, (name, data) in enumerate(ran.outputs.items()):
+        data.tofile(out / f"{i}.bin")
+        files[name] = str(out / f"{i}.bin")
+    return {"outputs": files, "overrun": ran.overrun, "changed": ran.changed}
+
+
+def run_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """One launch of the original on the given inputs."""
+    spec, resolved, inputs = _case(job)
+    kernel = HELD.original
+    assert kernel is not None and HELD.buffers is not None
+
+    def launch(addresses: dict[str, int]) -> None:
+        if misfit := kernel.misfit(kernel.arguments(resolved, addresses)):
+            raise JobError("CP7025", misfit)
+        kernel.launch(resolved, addresses)
+
+    try:
+        ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch)
+    except DeviceError as e:
+        raise JobError("CP7002", str(e)) from e
+    return _report(ran, Path(job["out"]))
+
+
+def run_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """One call of the port on the given inputs."""
+    spec, resolved, inputs = _case(job)
+    device = HELD.device
+    assert HELD.buffers is not None
+    path = Path(job["module"])
+
+    def launch(addresses: dict[str, int]) -> None:
+        try:
+            call = bind(HELD.entry, spec, resolved, addresses, device.stream)
+        except BindError as e:
+            raise JobError("CP7021", str(e)) from e
+        try:
+            call()
+        except DeviceError:
+            raise
+        except BaseException as e:
+            message, line = describe(e, path)
+            raise JobError("CP7003", message, line) from e
+
+    try:
+        ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch)
+    except DeviceError as e:
+        raise JobError("CP7003", str(e)) from e
+    return _report(ran, Path(job["out"]))
+
+
+def run_reference(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """reference.py on the given inputs; each output lane goes to a float64 file."""
+    target = Path(job["target"])
+    HELD.spec = load_spec(target)
+    spec, resolved, inputs = _case(job)
+    path = (target / "reference.py").resolve()
+    try:
+        module = load_module(path, "_reference")
+        found = module.reference(_reference_arguments(spec, resolved, inputs), dict(resolved.case.sizes))
+    except JobError as e:
+        raise JobError("CP7019", e.message, e.line) from e
+    except BaseException as e:
+        message, line = describe(e, path)
+        raise JobError("CP7019", message, line) from e
+    files = {}
+    for i, (name, values) in enumerate(found.items()):
+        np.asarray(values, np.float64).ravel().tofile(Path(job["out"]) / f"{i}.f64")
+        files[name] = str(Path(job["out"]) / f"{i}.f64")
+    return {"outputs": files}
+
+
+def _reference_arguments(spec: Spec, resolved: Resolved, inputs: dict[str, Bytes]) -> dict[str, Any]:
+    """Scalars by name (struct fields as `arg.field`), buffers as arrays; bf16 and fp8 as float64."""
+    found: dict[str, Any] = dict(resolved.scalars)
+    for arg in spec.arg:
+        if isinstance(arg, BufferArg) and arg.name in inputs:
+            for lane in lanes(arg):
+                values = view(inputs[arg.name].copy(), lane)
+                found[lane.name] = decode(values, lane.dtype) if lane.dtype.bits_only else values
+    return found
+
+
+def bench(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Time original and port on one case; afterwards the outputs of what was timed, both sides."""
+    spec, resolved, inputs = _case(job)
+    device, kernel = HELD.device, HELD.original
+    assert kernel is not None and HELD.buffers is not None
+    HELD.buffers.clear()
+    l2 = device.attribute("L2_CACHE_SIZE")
+    try:
+        sets = Sets(device, spec, resolved, inputs, l2)
+        kernel.prepare(resolved)
+        for arg in spec.buffers:
+            if arg.symbol and arg.name in inputs:
+                device.copy(kernel.symbols[arg.name][0], sets.pristine[arg.name], sets.sizes[arg.name])
+        device.synchronize()
+        blocks = [kernel.arguments(resolved, at) for at in sets.addresses]
+        calls = [bind(HELD.entry, spec, resolved, at, device.stream) for at in sets.addresses]
+        sides = {
+            "port": lambda i: calls[i](),
+            "original": lambda i: kernel.enqueue(resolved, blocks[i], device.stream),
+        }
+        timer = Timer(device, sets, l2)
+        raw, play = timer.measure(sides)
+        emit({"event": "measured"})
+        outputs = {}
+        for side, run in play.items():
+            out = Path(job["out"]) / side
+            out.mkdir()
+            sets.restore()
+            sets.poison(0)
+            device.synchronize()
+            run()
+            device.synchronize()
+            found = sets.outputs(0)
+            if side == "original":
+                for arg in spec.buffers:
+                    if arg.symbol and arg.role != "in":
+                        found[arg.name] = device.download(kernel.symbols[arg.name][0], sets.sizes[arg.name])
+            outputs[side] = _report(Ran(outputs=found), out)["outputs"]
+        sets.close()
+    except DeviceError as e:
+        raise JobError("CP9104", str(e)) from e
+    result = asdict(raw)
+    (Path(job["out"]) / "raw.json").write_text(json.dumps(result), encoding="utf-8")
+    return {"raw": result, "outputs": outputs}
+
+
+HANDLERS = {
+    "probe": probe,
+    "build_original": build_original,
+    "load_original": load_original,
+    "load_port": load_port,
+    "run_original": run_original,
+    "run_port": run_port,
+    "run_reference": run_reference,
+    "bench": bench,
+}

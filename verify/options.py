@@ -1,0 +1,21 @@
+"""What a verification is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verify.verdict import STAGES, StageName
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run. `cases` empty means all; `arch` empty means the GPU's own, or sm_90a where there is none.
+    `timeout` is seconds per compile and per run of a case."""
+
+    stages: tuple[StageName, ...] = STAGES
+    cases: tuple[str, ...] = ()
+    seed: int = 0
+    arch: str = ""
+    timeout: float = 120.0
+    record: bool = False
+    jobs: int = 1

@@ -1,0 +1,363 @@
+"""The parity stage: port against original, case by case, stopping at the first difference."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.inputs import Lane, Values, generate, lanes, view
+from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
+from verify.resolve import resolve
+from verify.sides import Inputs, Side, SideError, SideRan
+from verify.spec import BufferArg, Case, Spec
+from verify.verdict import CompileFacts, Difference, ParityFacts, RunFacts, StageResult, Status
+
+PORT_REPEATS = 3
+_ORIGINAL_REPEATS = 2
+_ORDER = ("boundary", "typical", "large")
+# Kinds of input values by role of the case, each with a new seed. "spec" comes first.
+_VALUES: dict[str, tuple[Values, ...]] = {
+    "boundary": ("spec", "small_int", "special"),
+    "typical": ("spec", "spec", "small_int", "constant", "large", "special"),
+    "large": ("spec",),
+}
+_SEEDS_ONLY: dict[str, tuple[Values, ...]] = {
+    "boundary": ("spec", "spec"),
+    "typical": ("spec", "spec", "spec"),
+    "large": ("spec",),
+}
+_STATUS = {
+    "CP7007": Status.SANITIZER,
+    "CP7021": Status.LAUNCH_ERROR,
+    "CP7011": Status.LAUNCH_ERROR,
+    "CP7003": Status.LAUNCH_ERROR,
+    "CP7004": Status.CRASHED,
+    "CP7005": Status.TIMEOUT,
+    "CP6101": Status.COMPILE_ERROR,
+    "CP6004": Status.COMPILE_ERROR,
+    "CP7001": Status.AMBIGUOUS,
+    "CP7019": Status.AMBIGUOUS,
+    "CP7025": Status.AMBIGUOUS,
+    "CP9002": Status.AMBIGUOUS,
+}
+_SUSPECT = frozenset({"CP7002", "CP7006", "CP7008", "CP7010", "CP7016"})
+Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    case: Case
+    seed: int
+    values: Values
+
+    def __str__(self) -> str:
+        return f"case {self.case.name}, seed {self.seed}, values {self.values}"
+
+
+class Verdicted(Exception):  # noqa: N818  it ends the stage with a finding, it is no error of ours
+    """The stage is decided: `code` and words."""
+
+    def __init__(self, code: str, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.line = line
+
+
+def plan(spec: Spec, cases: Sequence[str], seed: int) -> list[Run]:
+    """The runs in order: boundary shapes first, since they find most for least."""
+    chosen = [c for c in spec.case if not cases or c.name in cases]
+    free = any(lane.varies for arg in spec.buffers if arg.role != "out" for lane in lanes(arg))
+    runs: list[Run] = []
+    for case in sorted(chosen, key=lambda c: _ORDER.index(c.role)):
+        kinds = _VALUES[case.role]
+        if not free:  # other values would be the same ones: only new seeds then
+            kinds = _SEEDS_ONLY[case.role]
+        runs += [Run(case, seed + i, v) for i, v in enumerate(kinds)]
+    return runs
+
+
+@dataclass(slots=True)
+class _State:
+    """What accumulates over the runs."""
+
+    order_dependent: bool
+    runs: list[RunFacts] = field(default_factory=list)
+    worst: dict[str, Difference] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)  # outputs that some run can tell from null answers
+    fooled: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+    dropped: dict[Values, str] = field(default_factory=dict)
+    deterministic: bool = True
+    launched: int = 0
+    rules: set[str] = field(default_factory=set)
+
+
+def run_parity(
+    target: str,
+    spec: Spec,
+    runs: Sequence[Run],
+    original: Side,
+    port: Side,
+    reference: Reference | None = None,
+    built: CompileFacts | None = None,
+    builder: str = "",
+) -> StageResult:
+    """Compare port and original over `runs`. Every failure has its code; PASSED needs counted runs."""
+    start = time.monotonic()
+    # Float atomics add in any order: the original's own results may vary.
+    atomics = built.features if built else {}
+    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")))
+    code: str | None = None
+    message, line = "", None
+    try:
+        for run in runs:
+            _one(spec, run, original, port, reference, state, bool(atomics.get("atomics")))
+        _conclude(spec, state)
+    except Verdicted as v:
+        code, message, line = v.code, v.message, v.line
+    facts = ParityFacts(
+        runs=state.runs,
+        outputs=list(state.worst.values()),
+        rule=" + ".join(sorted(state.rules)) or "none",
+        deterministic=state.deterministic,
+        order_dependent=state.order_dependent,
+        port_repeats=PORT_REPEATS,
+        original=built,
+        original_builder=builder,
+        open_questions=[f"{q.code}: {q.text}" for q in spec.open_questions],
+    )
+    return StageResult(
+        stage="parity",
+        target=target,
+        status=Status.PASSED if code is None else status_of(code),
+        code=code,
+        message=message,
+        line=line,
+        seconds=round(time.monotonic() - start, 3),
+        parity=facts,
+    )
+
+
+def status_of(code: str) -> Status:
+    """The status that a parity code stands for."""
+    if code in _SUSPECT:
+        return Status.ORIGINAL_SUSPECT
+    if code in ("CP7017", "CP7018", "CP7022"):
+        return Status.AMBIGUOUS
+    return _STATUS.get(code, Status.WRONG_VALUES)
+
+
+def _one(
+    spec: Spec,
+    run: Run,
+    original: Side,
+    port: Side,
+    reference: Reference | None,
+    state: _State,
+    atomics: bool,
+) -> None:
+    resolved = resolve(spec, run.case)
+
+    def record(counted: bool, note: str) -> None:
+        state.runs.append(
+            RunFacts(
+                case=run.case.name,
+                seed=run.seed,
+                values=run.values,
+                grid=resolved.grid,
+                block=resolved.block,
+                counted=counted,
+                note=note,
+            )
+        )
+
+    if not resolved.launchable:
+        record(False, "a grid side is 0: the original's own launch does nothing")
+        return
+    if run.values in state.dropped:
+        record(False, f"skipped: {state.dropped[run.values]}")
+        return
+    with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
+        inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder))
+        wanted = _original(spec, run, original, inputs, state, atomics)
+        if wanted is None:
+            record(False, f"skipped: {state.dropped[run.values]}")
+            return
+        state.launched += 1
+        got = [_port(run, port, inputs, repeat) for repeat in range(PORT_REPEATS)]
+        expected: dict[str, npt.NDArray[np.float64]] = {}
+        if reference is not None and run.values != "special":
+            expected = _expected(spec, run, reference, inputs, wanted)
+    _never_launched(spec, run, inputs, got, wanted)
+    told = True
+    for arg, lane in output_lanes(spec):
+        found = judge(arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent)
+        _note(state, found)
+        if found.code is not None:
+            record(False, found.message)
+            raise Verdicted(found.code, f"{run}: {found.message}")
+        _repeats(state, run, arg, lane, got, wanted, record)
+        told &= _tells(spec, state, arg, lane, inputs, wanted[0])
+    record(told, "" if told else "a null answer would pass here")
+
+
+def _original(
+    spec: Spec, run: Run, original: Side, inputs: Inputs, state: _State, atomics: bool
+) -> list[Outputs] | None:
+    """Outputs of the original's repeats; None where these values are outside its domain."""
+    try:
+        ran = [original.run(run.case.name, inputs, r) for r in range(_ORIGINAL_REPEATS)]
+        _clean(ran, "CP7008", "CP7010", run)
+        outputs: list[Outputs] = [r.outputs for r in ran]
+        for arg, lane in output_lanes(spec):
+            skip = unwritten(arg, lane, outputs)
+            if state.order_dependent or same_bits(outputs[0], outputs[1], arg, lane, skip):
+                continue
+            if not atomics:
+                raise Verdicted("CP7016", f"{run}: {lane.name} differs between two runs")
+            state.order_dependent = True  # the order of its atomics shows in the results
+    except SideError as e:
+        finding = Verdicted(e.code, f"{run}: {e.message}", None)
+        if e.how != "refused" or e.code in _SUSPECT:
+            original.restart()
+        if run.values == "spec" or e.code not in _SUSPECT:
+            raise finding from e
+        state.dropped[run.values] = f"the original itself fails on such values: {e.message[:200]}"
+        return None
+    except Verdicted as e:
+        if run.values == "spec":
+            raise
+        state.dropped[run.values] = f"the original itself misbehaves on such values: {e.message[:200]}"
+        return None
+    return outputs
+
+
+def _port(run: Run, port: Side, inputs: Inputs, repeat: int) -> Outputs:
+    try:
+        ran = port.run(run.case.name, inputs, repeat)
+    except SideError as e:
+        raise Verdicted(e.code, f"{run}: {e.message}", e.line) from e
+    _clean([ran], "CP7007", "CP7009", run)
+    return ran.outputs
+
+
+def _clean(ran: Sequence[SideRan], overrun: str, changed: str, run: Run) -> None:
+    for r in ran:
+        if r.overrun:
+            raise Verdicted(overrun, f"{run}: outside {', '.join(r.overrun)}")
+        if r.changed:
+            raise Verdicted(changed, f"{run}: {', '.join(r.changed)}")
+
+
+def _expected(
+    spec: Spec, run: Run, reference: Reference, inputs: Inputs, wanted: list[Outputs]
+) -> dict[str, npt.NDArray[np.float64]]:
+    try:
+        found = reference(run.case.name, inputs)
+    except SideError as e:
+        raise Verdicted("CP7019", f"{run}: {e.message}") from e
+    for arg, lane in output_lanes(spec):
+        count = len(wanted[0][arg.name]) // lane.stride
+        if lane.name in found and len(found[lane.name]) != count:
+            raise Verdicted("CP7019", f"{run}: {lane.name} has {len(found[lane.name])} elements, not {count}")
+    return found
+
+
+def _never_launched(spec: Spec, run: Run, inputs: Inputs, got: list[Outputs], wanted: list[Outputs]) -> None:
+    """The port left every output as it was although the original did not."""
+
+    def idle(outputs: list[Outputs]) -> bool:
+        for arg, lane in output_lanes(spec):
+            if arg.role == "out":
+                if not unwritten(arg, lane, outputs[:2]).all():
+                    return False
+            elif not np.array_equal(outputs[0][arg.name], inputs.data[arg.name]):
+                return False
+        return True
+
+    if idle(got) and not idle(wanted):
+        raise Verdicted("CP7011", f"{run}: all outputs are as they were before the call")
+
+
+def _repeats(
+    state: _State,
+    run: Run,
+    arg: BufferArg,
+    lane: Lane,
+    got: list[Outputs],
+    wanted: list[Outputs],
+    record: Callable[[bool, str], None],
+) -> None:
+    skip = unwritten(arg, lane, wanted)
+    if all(same_bits(got[0], other, arg, lane, skip) for other in got[1:]):
+        return
+    state.deterministic = False
+    if not state.order_dependent:
+        record(False, f"{lane.name} changes from run to run")
+        raise Verdicted("CP7015", f"{run}: {lane.name} differs between {PORT_REPEATS} runs on one input")
+
+
+def _tells(spec: Spec, state: _State, arg: BufferArg, lane: Lane, inputs: Inputs, original: Outputs) -> bool:
+    """Whether this run tells the output from null answers; the constant comes from the first run's output."""
+    values = view(original[arg.name], lane)
+    if not len(values):
+        return True  # nothing to tell
+    constant = state.constants.setdefault(lane.name, values[0].copy())
+    fooled = fooled_by(arg, lane, spec, inputs.data, original, constant, spec.tolerance)
+    if fooled:
+        state.fooled.setdefault(lane.name, fooled)
+        return False
+    state.told.add(lane.name)
+    return True
+
+
+def _note(state: _State, found: Judged) -> None:
+    """Keep the worst of each output over all runs."""
+    c, name = found.comparison, found.lane.name
+    state.rules.add(c.rule)
+    before = state.worst.get(name)
+    equal = c.bitwise_equal and (before is None or before.bitwise_equal)
+    if before is not None and (before.bad, before.max_abs, before.elements) >= (c.bad, c.max_abs, c.elements):
+        state.worst[name] = before.model_copy(update={"bitwise_equal": equal})
+        return
+    state.worst[name] = Difference(
+        output=name,
+        dtype=found.lane.dtype.name,
+        rule=c.rule,
+        elements=c.elements,
+        max_abs=c.max_abs,
+        max_rel=c.max_rel,
+        max_ulp=c.max_ulp,
+        bitwise_equal=equal,
+        port_fp64=c.port_fp64,
+        original_fp64=c.original_fp64,
+        limit=c.limit,
+        bad=c.bad,
+        first_bad=c.first_bad,
+        port_value=c.port_value,
+        original_value=c.original_value,
+        unwritten_by_both=found.unwritten_by_both,
+    )
+
+
+def _conclude(spec: Spec, state: _State) -> None:
+    """What forbids PASSED although no value differed."""
+    if not state.launched:
+        raise Verdicted("CP7022", "no case of those asked for was launched")
+    blind = [lane.name for _, lane in output_lanes(spec) if lane.name not in state.told]
+    if blind:
+        why = "; ".join(f"{n}: {state.fooled.get(n, 'never more than 0 elements')} passes" for n in blind)
+        raise Verdicted("CP7017", why)
+    if not any(r.counted for r in state.runs):
+        raise Verdicted("CP7017", "in each run some output is blind")
+    if spec.open_questions:
+        q = spec.open_questions[0]
+        raise Verdicted("CP7018", f"values agree, but {len(spec.open_questions)} open: {q.code}: {q.text}")

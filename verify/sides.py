@@ -1,0 +1,147 @@
+"""The two sides of a comparison as the parent sees them: each a child that runs one case at a time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from verify.compile import child_env
+from verify.inputs import Bytes
+from verify.isolate import Child, ChildDiedError, ChildTimeoutError
+
+_START_SECONDS = 240.0  # imports, context creation, loading; cold file systems are slow
+
+
+class SideError(Exception):
+    """A run that gave no outputs. `how` tells a refusal or fault from a death and from a hang."""
+
+    def __init__(self, how: str, code: str, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.how = how  # "refused", "died" or "timeout"
+        self.code = code
+        self.message = message
+        self.line = line
+
+
+@dataclass(slots=True)
+class Inputs:
+    """Input bytes by buffer, written to files once for both sides."""
+
+    data: dict[str, Bytes]
+    folder: Path
+    _files: dict[str, str] = field(default_factory=dict)
+
+    def files(self) -> dict[str, str]:
+        if not self._files:
+            for i, (name, data) in enumerate(self.data.items()):
+                path = self.folder / f"in{i}.bin"
+                data.tofile(path)
+                self._files[name] = str(path)
+        return self._files
+
+
+@dataclass(slots=True)
+class SideRan:
+    """What one launch left, see buffers.Ran."""
+
+    outputs: dict[str, Bytes]
+    overrun: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+
+class Side(Protocol):
+    """One side: runs a case; after a SideError it must be restarted before it runs again."""
+
+    def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan: ...
+    def restart(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Job names and codes that differ between the sides."""
+
+    load: str
+    run: str
+    died: str
+    hung: str
+
+
+ORIGINAL = Role("load_original", "run_original", "CP7002", "CP7006")
+PORT = Role("load_port", "run_port", "CP7004", "CP7005")
+
+
+class ChildSide:
+    """A side in its own process, started and loaded on first use. Use from one thread; close it."""
+
+    def __init__(self, role: Role, load: Mapping[str, Any], arch: str, timeout: float) -> None:
+        self.role = role
+        self.load = dict(load)
+        self.timeout = timeout
+        self._arch = arch
+        self._dump = tempfile.TemporaryDirectory(prefix="cuteport-dump-", ignore_cleanup_errors=True)
+        self._child: Child | None = None
+
+    def close(self) -> None:
+        self.restart()
+        self._dump.cleanup()
+
+    def restart(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+    @property
+    def child(self) -> Child:
+        """The loaded child. SideError where it can't be loaded."""
+        if self._child is None:
+            self._child = Child(child_env(self._arch, Path(self._dump.name)))
+            self.ask({"do": self.role.load, **self.load}, _START_SECONDS)
+        return self._child
+
+    def ask(self, job: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        """Run a job in the child. SideError for each way it can fail."""
+        assert self._child is not None
+        try:
+            reply = self._child.request(job, timeout)
+        except ChildTimeoutError:
+            raise SideError("timeout", self.role.hung, f"no answer within {timeout:.0f} s") from None
+        except ChildDiedError as e:
+            tail = e.log.strip()[-600:] or "(no output)"
+            raise SideError("died", self.role.died, f"{e.how}; last output: {tail}") from None
+        if not reply["ok"]:
+            code = reply.get("code") or self.role.died
+            raise SideError("refused", code, reply["message"], reply.get("line"))
+        return reply
+
+    def once(self, job: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        """Run a job that needs nothing loaded. SideError."""
+        if self._child is None:
+            self._child = Child(child_env(self._arch, Path(self._dump.name)))
+        return self.ask(job, timeout)
+
+    def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
+        scratch = Path(tempfile.mkdtemp(dir=self.child.scratch))
+        job = {
+            "do": self.role.run,
+            "case": case,
+            "inputs": inputs.files(),
+            "repeat": repeat,
+            "out": str(scratch),
+            "module": self.load.get("module", ""),
+        }
+        reply = self.ask(job, self.timeout)
+        return SideRan(read_outputs(reply["outputs"]), reply["overrun"], reply["changed"])
+
+
+def read_outputs(files: Mapping[str, str]) -> dict[str, Bytes]:
+    """Bytes of each file, which is then removed: outputs of one side do not lie about for the other."""
+    found: dict[str, Bytes] = {}
+    for name, path in files.items():
+        found[name] = np.fromfile(path, np.uint8)
+        Path(path).unlink()
+    return found

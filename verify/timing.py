@@ -1,0 +1,223 @@
+"""Kernel time of port and original in one process: interleaved, cold L2, graph replays for short kernels.
+
+Child side only; it returns raw samples, the parent draws the conclusions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from verify.buffers import poison_byte
+from verify.device import Bytes, CudaDevice, DeviceError
+from verify.resolve import Resolved
+from verify.spec import Spec
+
+_SHORT_US = 100.0  # below this, events around one launch called from Python measure the gaps
+_SAMPLE_US = 300.0  # a graph holds enough launches to last about this long
+_MOST_LAUNCHES = 256
+_MOST_SETS = 64
+_WARM_US = 300_000.0  # lets the clocks rise from idle
+_BUDGET_US = 1_500_000.0
+_ROUNDS = (12, 60)  # least, most; a round is A B B A
+
+
+@dataclass(slots=True)
+class Raw:
+    """Microseconds per launch, one number per sample."""
+
+    port: list[float] = field(default_factory=list)
+    original: list[float] = field(default_factory=list)
+    method: str = ""
+    launches: int = 1
+    sets: int = 1
+    set_bytes: int = 0
+    nodes: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class Sets:
+    """Several copies of all buffers, so that together they are larger than twice the L2."""
+
+    def __init__(
+        self, device: CudaDevice, spec: Spec, resolved: Resolved, inputs: dict[str, Bytes], l2: int
+    ) -> None:
+        self.device = device
+        self.spec = spec
+        self.sizes = {a.name: resolved.elems[a.name] * a.element_bytes for a in spec.buffers}
+        self.bytes = sum(self.sizes.values())
+        wanted = math.ceil(2.5 * l2 / max(1, self.bytes))
+        room = int(device.free_memory() * 0.6) // max(1, self.bytes) - 1
+        self.count = max(1, min(max(2, wanted), _MOST_SETS, room))
+        self.pristine = {n: self._made(n, inputs[n]) for n in inputs}
+        self.addresses: list[dict[str, int]] = []
+        for _ in range(self.count):
+            at = {n: device.alloc(size + 256) for n, size in self.sizes.items()}
+            self.addresses.append(at)
+        self.restore(everything=True)
+        for i in range(self.count):
+            self.poison(i)
+        device.synchronize()
+
+    def _made(self, name: str, data: Bytes) -> int:
+        at = self.device.alloc(self.sizes[name] + 256)
+        self.device.upload(at, data)
+        return at
+
+    def restore(self, everything: bool = False, stream: Any = None) -> None:
+        """Copy the first values back: into inout buffers, or into all inputs."""
+        for at in self.addresses:
+            for arg in self.spec.buffers:
+                if arg.role == "inout" or (everything and arg.role == "in"):
+                    source, size = self.pristine[arg.name], self.sizes[arg.name]
+                    if size and stream is not None:
+                        self.device.call("cuMemcpyDtoDAsync", at[arg.name], source, size, stream)
+                    else:
+                        self.device.copy(at[arg.name], source, size)
+
+    def poison(self, index: int) -> None:
+        for arg in self.spec.buffers:
+            if arg.role == "out":
+                at = self.addresses[index][arg.name]
+                self.device.fill(at, poison_byte(arg, 0), self.sizes[arg.name])
+
+    def outputs(self, index: int) -> dict[str, Bytes]:
+        return {
+            a.name: self.device.download(self.addresses[index][a.name], self.sizes[a.name])
+            for a in self.spec.buffers
+            if a.role != "in"
+        }
+
+    def close(self) -> None:
+        for at in (*self.addresses, self.pristine):
+            for address in at.values():
+                self.device.free(address)
+
+
+Enqueue = Callable[[int], None]  # launch once on the device's stream, on buffer set i
+
+
+class Timer:
+    """Measures two enqueue functions against each other."""
+
+    def __init__(self, device: CudaDevice, sets: Sets, l2: int) -> None:
+        self.device = device
+        self.sets = sets
+        self.inout = any(a.role == "inout" for a in sets.spec.buffers)
+        self.flush_bytes = max(2 * l2, 64 << 20)
+        self.flush_at = device.alloc(self.flush_bytes)
+        self.start = self._event()
+        self.end = self._event()
+
+    def _event(self) -> Any:
+        return self.device.call("cuEventCreate", 0)
+
+    def _flush(self, times: int = 1) -> None:
+        """Fill the L2 with other lines; also the work that keeps the host ahead of the device."""
+        for _ in range(times):
+            self.device.call("cuMemsetD8Async", self.flush_at, 0, self.flush_bytes, self.device.stream)
+
+    def _elapsed_us(self, start: Any, end: Any) -> float:
+        return float(self.device.call("cuEventElapsedTime", start, end)) * 1000.0
+
+    def estimate_us(self, enqueue: Enqueue) -> float:
+        """About how long one launch takes, host gaps included."""
+        enqueue(0)
+        self.device.synchronize()
+        best = math.inf
+        for i in range(4):
+            self._flush(4)
+            self.device.call("cuEventRecord", self.start, self.device.stream)
+            enqueue(i % self.sets.count)
+            self.device.call("cuEventRecord", self.end, self.device.stream)
+            self.device.synchronize()
+            best = min(best, self._elapsed_us(self.start, self.end))
+        return max(best, 0.5)
+
+    def capture(self, enqueue: Enqueue, launches: int) -> tuple[Any, int]:
+        """An executable graph of `launches` launches over the sets, and how many nodes it has."""
+        api, stream = self.device.api, self.device.stream
+        mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        self.device.call("cuStreamBeginCapture", stream, mode)
+        try:
+            for i in range(launches):
+                enqueue(i % self.sets.count)
+        except BaseException:
+            self.device.api.cuStreamEndCapture(stream)
+            raise
+        graph = self.device.call("cuStreamEndCapture", stream)
+        executable = self.device.call("cuGraphInstantiate", graph, 0)
+        return executable, self._node_count(graph)
+
+    def _node_count(self, graph: Any) -> int:
+        found = self.device.call("cuGraphGetNodes", graph, 0)
+        return int(found[1]) if isinstance(found, tuple) else int(found)
+
+    def measure(self, sides: dict[str, Enqueue]) -> tuple[Raw, dict[str, Callable[[], None]]]:
+        """Raw samples of `port` and `original`, and for each the thing that was timed, to run once more."""
+        raw = Raw(sets=self.sets.count, set_bytes=self.sets.bytes)
+        guess = {name: self.estimate_us(enqueue) for name, enqueue in sides.items()}
+        raw.launches = self._launches(min(guess.values()))
+        lead = 1
+        try:
+            play = self._graphs(sides, raw)
+            raw.method = "CUDA graph replays"
+        except DeviceError as e:
+            # Single launches then: the work in front must be long enough to hide the slow call from Python.
+            raw.notes.append(f"graph capture failed ({e})")
+            raw.method, raw.launches, lead = "single launches behind a backlog", 1, 6
+            play = {name: partial(enqueue, 0) for name, enqueue in sides.items()}
+            if min(guess.values()) < _SHORT_US:
+                raw.notes.append("kernels this short can't be timed one by one: host gaps are in the times")
+        if self.sets.count * self.sets.bytes < self.flush_bytes:
+            raw.notes.append("all buffer sets together fit in the L2: warm within a sample")
+        self._warm(play, guess, raw.launches)
+        self._rounds(play, guess, raw, lead)
+        return raw, play
+
+    def _launches(self, guess_us: float) -> int:
+        wanted = min(_MOST_LAUNCHES, max(1, math.ceil(_SAMPLE_US / guess_us)))
+        # Launching twice on one inout set would time the kernel on its own results.
+        return min(wanted, self.sets.count) if self.inout else wanted
+
+    def _graphs(self, sides: dict[str, Enqueue], raw: Raw) -> dict[str, Callable[[], None]]:
+        stream = self.device.stream
+
+        play: dict[str, Callable[[], None]] = {}
+        for name, enqueue in sides.items():
+            executable, raw.nodes[name] = self.capture(enqueue, raw.launches)
+            play[name] = partial(self.device.call, "cuGraphLaunch", executable, stream)
+        return play
+
+    def _warm(self, play: dict[str, Callable[[], None]], guess: dict[str, float], launches: int) -> None:
+        once = sum(guess.values()) * launches
+        for _ in range(max(2, min(500, int(_WARM_US / once)))):
+            for run in play.values():
+                run()
+        self.device.synchronize()
+
+    def _rounds(
+        self, play: dict[str, Callable[[], None]], guess: dict[str, float], raw: Raw, lead: int
+    ) -> None:
+        per_round = 2 * sum(guess.values()) * raw.launches
+        rounds = max(_ROUNDS[0], min(_ROUNDS[1], int(_BUDGET_US / per_round)))
+        first, second = "port", "original"
+        for _ in range(rounds):
+            order = [first, second, second, first]
+            pairs = [(name, self._event(), self._event()) for name in order]
+            self._flush(4)
+            for name, start, end in pairs:
+                self.sets.restore(stream=self.device.stream)
+                self._flush(lead)
+                self.device.call("cuEventRecord", start, self.device.stream)
+                play[name]()
+                self.device.call("cuEventRecord", end, self.device.stream)
+            self.device.synchronize()
+            for name, start, end in pairs:
+                getattr(raw, name).append(self._elapsed_us(start, end) / raw.launches)
+                self.device.call("cuEventDestroy", start)
+                self.device.call("cuEventDestroy", end)
+            first, second = second, first
