@@ -64,6 +64,8 @@ class Unit:
     tu: Any
     errors: tuple[ClangError, ...]
     sources: dict[str, bytes] = field(default_factory=dict)  # unsaved texts, and files read so far
+    args: tuple[str, ...] = ()  # the compiler's arguments
+    unsaved: tuple[tuple[str, str], ...] = ()  # texts that stood for files
 
     def source(self, path: str) -> bytes:
         """The bytes of `path` as the compiler saw them; empty if it can't be read."""
@@ -157,7 +159,7 @@ def parse(
         tu = _index().parse(name, args=args, unsaved_files=unsaved, options=KEEP_GOING)
     except cindex.TranslationUnitLoadError as e:
         raise ValueError(f"libclang can't read {name}") from e
-    return Unit(name, tu, tuple(_errors(tu)), sources)
+    return Unit(name, tu, tuple(_errors(tu)), sources, tuple(args), tuple(unsaved))
 
 
 def _errors(tu: Any) -> Iterable[ClangError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -13,6 +14,8 @@ from translator.diag.diagnostic import Sink, Span
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
 _NEIGHBOUR_FOLDERS = ("include", "utils", "common")
+_BUILD_FILES = ("Makefile", "makefile", "CMakeLists.txt", "setup.py", "pyproject.toml", ".git")
+_SEARCHED = 400  # files looked at for an includer
 _ANCESTORS = 5  # how far up neighbour folders are looked for; a repository's root ends the climb earlier
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.M)
@@ -207,16 +210,17 @@ def _cuda_files(folder: Path) -> list[Path]:
 
 
 def _includers(file: Path) -> list[Path]:
-    """Files beside `file` (or one folder up) that include it, directly or through each other."""
-    folder = file.resolve().parent
-    near = [p for where in (folder, folder.parent) for p in _shallow(where) if p != file.resolve()]
+    """Files of the same project that include `file`, directly or through each other; nearest first."""
+    own = file.resolve()
+    root = _project_root(own)
+    near = [p for p in itertools.islice(_walk(root), _SEARCHED) if p != own]
     included = {p: _included(_peek(p)) for p in near}
     found: list[Path] = []
     names = {file.name}
     while True:
         more = [p for p, inc in included.items() if p not in found and inc & names]
         if not more:
-            return sorted(found)
+            return sorted(found, key=lambda p: (len(p.relative_to(root).parts), p))
         found += more
         names |= {p.name for p in more}
 
@@ -226,11 +230,12 @@ def _included(data: bytes) -> set[str]:
     return {Path(name.decode("latin-1")).name for name in _INCLUDE.findall(data)}
 
 
-def _shallow(folder: Path) -> list[Path]:
-    try:
-        return sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file())[:200]
-    except OSError:
-        return []
+def _project_root(file: Path) -> Path:
+    """The nearest ancestor folder with a build file, else the file's own folder."""
+    for folder in list(file.parents)[:_ANCESTORS]:
+        if any((folder / name).exists() for name in _BUILD_FILES):
+            return folder
+    return file.parent
 
 
 # ---- compile_commands.json

@@ -146,10 +146,12 @@ def read_units(inputs: Inputs, options: ReadOptions, sink: Sink) -> list[KernelR
     found: list[_Found] = []
     for source in project.inputs.units:
         found += _scan(project, source, requested=True)
-    broken = {f.place for f in _best(found) if f.errors}
-    if broken:
-        for source in project.inputs.includers:
-            found += [f for f in _scan(project, source, requested=False) if f.place in broken]
+    for source in project.inputs.includers:
+        settled = {f.place for f in found if f.launched and not f.errors}
+        wanted = {f.place for f in found} - settled
+        if not wanted:
+            break
+        found += [f for f in _scan(project, source, requested=False) if f.place in wanted]
     asked = set(options.kernels)
     found = [f for f in found if not asked or asked & {f.name, f.qualified}]
     for name in options.kernels:
@@ -181,7 +183,12 @@ def _scan(project: _Project, source: UnitInput, *, requested: bool) -> list[_Fou
         if requested:
             project.sink.report("CP1016", Span(source.path), path=source.path, reason=str(problem))
         return []
-    found = _kernels(unit, source, "")
+    suffix = ""
+    explicit = templates.explicit(unit)
+    if explicit:
+        suffix = templates.wrapper(explicit)
+        unit = project.unit(source, suffix)
+    found = _kernels(unit, source, suffix)
     if requested and not found:
         has_text = b"__global__" in text.data
         hint = "__global__ occurs in its text: is it switched off by #if?" if has_text else ""
@@ -241,10 +248,12 @@ def _found(
 
 def _errors(unit: clang.Unit, chunks: Chunks, kernel: Cursor) -> tuple[int, str]:
     """Errors inside the kernel or a declaration it needs, and the first one's text."""
+    faulty = [(p, chunks.at(p.path, p.offset)) for p in unit.errors]
+    if all(chunk is None for _, chunk in faulty):
+        return 0, ""
     needed = {id(c) for c in reach(chunks, kernel)}
     inside = []
-    for problem in unit.errors:
-        chunk = chunks.at(problem.path, problem.offset)
+    for problem, chunk in faulty:
         if chunk is not None and id(chunk) in needed:
             inside.append(f"{Path(problem.path).name}:{problem.line}: {problem.message}")
     return len(inside), inside[0] if inside else ""
@@ -278,7 +287,7 @@ def _names(text: str, template: _Found) -> bool:
 
 def _forced(project: _Project, template: _Found, text: str) -> tuple[_Found | None, str]:
     """The template instantiated as `text` (arguments in <…>), or None and why clang didn't."""
-    suffix = templates.wrapper([template.qualified + text])
+    suffix = template.suffix + templates.wrapper([template.qualified + text], "forced")
     unit = project.unit(template.source, suffix)
     function = templates.forced(unit)
     if function is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +17,9 @@ _CONTAINERS = frozenset({K.NAMESPACE, K.LINKAGE_SPEC, K.UNEXPOSED_DECL})
 _PREPROCESSING = frozenset(
     {K.MACRO_DEFINITION, K.MACRO_INSTANTIATION, K.INCLUSION_DIRECTIVE, K.PREPROCESSING_DIRECTIVE}
 )
+_CLASSES = frozenset({K.STRUCT_DECL, K.CLASS_DECL, K.CLASS_TEMPLATE, K.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION})
+_INNER = frozenset({K.PARM_DECL, K.TEMPLATE_TYPE_PARAMETER, K.TEMPLATE_NON_TYPE_PARAMETER})
+_METHODS = frozenset({K.CXX_METHOD, K.CONSTRUCTOR, K.DESTRUCTOR, K.CONVERSION_FUNCTION})
 _REFERRING = frozenset(
     {K.DECL_REF_EXPR, K.MEMBER_REF_EXPR, K.TYPE_REF, K.TEMPLATE_REF, K.NAMESPACE_REF, K.CALL_EXPR}
     | {K.MEMBER_REF, K.OVERLOADED_DECL_REF, K.CXX_BASE_SPECIFIER, K.VARIABLE_REF}
@@ -43,6 +48,7 @@ class Chunks:
         self.all: list[Chunk] = []
         self._by_file: dict[str, list[Chunk]] = {}
         self._redeclared: dict[str, list[Chunk]] = {}
+        self._references: dict[tuple[int, int], list[Cursor]] = {}
         self._collect(unit.top_level, ())
         for chunks in self._by_file.values():
             chunks.sort(key=lambda c: (c.start, c.end))
@@ -67,6 +73,13 @@ class Chunks:
                 found.append(chunk)
             found += self._redeclared.get(d.canonical.get_usr(), [])
         return list({id(c): c for c in found}.values())
+
+    def referred(self, root: Cursor) -> list[Cursor]:
+        """User declarations that the subtree of `root` refers to."""
+        key = (root.hash, root.location.offset)
+        if key not in self._references:
+            self._references[key] = list(_referred(root))
+        return self._references[key]
 
     def _collect(self, siblings: Iterable[Cursor], scopes: tuple[str, ...]) -> None:
         for child in siblings:
@@ -117,35 +130,58 @@ def location(declaration: Cursor) -> tuple[str, int]:
 def reach(chunks: Chunks, kernel: Cursor) -> list[Chunk]:
     """The chunks `kernel` needs, its own included, in the order they were found (not source order)."""
     found: dict[int, Chunk] = {}
-    bodies: set[str] = set()
-    queue: list[Cursor] = [kernel]
+    met: set[str] = set()
+    queue = deque([kernel])
     while queue:
-        declaration = queue.pop(0)
-        usr = declaration.get_usr()
-        is_instance = declaration.kind == K.CXX_METHOD
-        is_instance = is_instance or relations.specialized_template(declaration) is not None
-        if is_instance and usr not in bodies:
-            bodies.add(usr)
-            queue += _referred(chunks.unit, declaration.get_definition() or declaration)
+        declaration = queue.popleft()
+        identity = declaration.get_usr() or f"{location(declaration)}"
+        if identity in met:
+            continue
+        met.add(identity)
+        if declaration.kind == K.CXX_METHOD or relations.specialized_template(declaration) is not None:
+            queue += chunks.referred(declaration.get_definition() or declaration)
         for chunk in chunks.of(declaration):
             if id(chunk) in found:
                 continue
             found[id(chunk)] = chunk
             for cursor in chunk.cursors:
-                queue += _referred(chunks.unit, cursor)
+                queue += chunks.referred(cursor)
     return list(found.values())
 
 
-def _referred(unit: clang.Unit, root: Cursor) -> Iterator[Cursor]:
-    """User declarations that the subtree of `root` refers to, each once per subtree."""
-    seen: set[tuple[str, int, str]] = set()
+def _referred(root: Cursor) -> Iterator[Cursor]:
+    """User declarations outside functions that the subtree of `root` refers to, each once."""
+    seen: set[int] = set()
     for target in _targets(root):
-        if target is None or not relations.is_user(target):
+        if target is None or target.hash in seen:
             continue
-        mark = (*location(target), target.get_usr())
-        if mark not in seen:
-            seen.add(mark)
+        seen.add(target.hash)
+        if target.kind not in _INNER and relations.is_user(target):
             yield target
+
+
+def host_only_bodies(chunk: Chunk) -> list[tuple[int, int]]:
+    """Bytes of the methods with a body that only the host can call; device code does without them."""
+    found = []
+    stack = [c for c in chunk.cursors if c.kind in _CLASSES]
+    while stack:
+        for member in ast.children(stack.pop()):
+            if member.kind in _CLASSES:
+                stack.append(member)
+            elif _is_host_only(member):
+                _, start, end = ast.offsets(member)
+                found.append((start, end))
+    return found
+
+
+def _is_host_only(member: Cursor) -> bool:
+    if member.kind not in _METHODS:
+        return False
+    kinds = {c.kind for c in ast.children(member)}
+    if K.COMPOUND_STMT not in kinds or K.CUDADEVICE_ATTR in kinds:
+        return False
+    tokens = (t.spelling for t in member.get_tokens())
+    return "constexpr" not in itertools.takewhile(lambda t: t not in ("(", "{"), tokens)
 
 
 def _targets(root: Cursor) -> Iterable[Cursor | None]:
@@ -153,6 +189,8 @@ def _targets(root: Cursor) -> Iterable[Cursor | None]:
     while stack:
         cursor = stack.pop()
         kind = cursor.kind
+        if kind in _METHODS and _is_host_only(cursor):
+            continue
         if kind in _REFERRING:
             yield cursor.referenced
             if kind == K.OVERLOADED_DECL_REF:

@@ -16,6 +16,8 @@ from translator.frontend.relations import Cursor
 WRAPPER = "cuteport_instantiation_"
 _PARAMETERS = (K.TEMPLATE_TYPE_PARAMETER, K.TEMPLATE_NON_TYPE_PARAMETER, K.TEMPLATE_TEMPLATE_PARAMETER)
 _TRIES = 14
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_EXPLICIT = re.compile(r"^[ \t]*template\s+(?!<)[^;{}<>]*?([\w:]+)\s*<([^;{}()]*)>\s*\([^;{}]*\)\s*;", re.M)
 _ANONYMOUS = re.compile(r"\((?:anonymous namespace|anonymous)\)::")
 
 
@@ -131,15 +133,39 @@ def _constants(enum: Cursor) -> Iterator[int]:
             yield int(child.enum_value)
 
 
-def wrapper(texts: Sequence[str]) -> str:
+def wrapper(texts: Sequence[str], label: str = "explicit") -> str:
     """Host code that takes the address of each instantiation, to follow the unit's own text."""
-    return "\n" + "".join(f"void {WRAPPER}{n}() {{ (void)&{t}; }}\n" for n, t in enumerate(texts))
+    return "\n" + "".join(f"void {WRAPPER}{label}_{n}() {{ (void)&{t}; }}\n" for n, t in enumerate(texts))
+
+
+def explicit(unit: clang.Unit) -> list[str]:
+    """Instantiations that the unit's own text asks for with `template void f<float>(…);`.
+
+    The AST doesn't show these; a host function template so instantiated may launch kernels.
+    """
+    asked = _EXPLICIT.findall(_COMMENT.sub(" ", unit.text))
+    if not asked:
+        return []
+    names = {}
+    stack = list(reversed(unit.top_level))
+    while stack:
+        cursor = stack.pop()
+        if cursor.kind in (K.NAMESPACE, K.LINKAGE_SPEC) and relations.is_user(cursor):
+            stack += reversed(ast.children(cursor))
+        elif cursor.kind == K.FUNCTION_TEMPLATE:
+            names.setdefault(cursor.spelling, qualified_name(cursor))
+    found = []
+    for name, args in asked:
+        plain = name.split("::")[-1]
+        if plain in names:
+            found.append(f"{names[plain]}<{args.strip()}>")
+    return list(dict.fromkeys(found))
 
 
 def forced(unit: clang.Unit, position: int = 0) -> Cursor | None:
     """The instantiation that the wrapper's function `position` names, None if it names nothing."""
     for child in unit.top_level:
-        if child.kind == K.FUNCTION_DECL and child.spelling == f"{WRAPPER}{position}":
+        if child.kind == K.FUNCTION_DECL and child.spelling == f"{WRAPPER}forced_{position}":
             stack = [child]
             while stack:
                 cursor = stack.pop()
