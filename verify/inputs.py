@@ -187,7 +187,8 @@ def _by_init(lane: Lane, count: int, rng: np.random.Generator, resolved: Resolve
         return encode(rng.permutation(count), t)
     if init.startswith("index:"):
         bound = evaluate_int(init.removeprefix("index:"), resolved.names)
-        return encode(rng.integers(0, max(1, bound), count), t)
+        least = 0 if low is None else int(low)
+        return encode(rng.integers(least, max(least + 1, bound), count), t)
     if init == "small_int":
         least = 0 if low is None else int(low)
         most = 3 if high is None else int(high)

@@ -151,7 +151,8 @@ class BufferArg(Arg):
     """Device memory of `elems` elements of `dtype`, or of structs of `size` bytes with `fields`.
 
     `init` is one of normal, uniform, small_int, zeros, ones, arange, permutation or `index:<expr>`
-    (integers in [0, expr)). `symbol` names a `__device__` or `__constant__` global of the original.
+    (integers in [low, expr), low being 0 if left out). `symbol` names a `__device__` or `__constant__` global
+    of the original.
     """
 
     kind: Literal["buffer"]

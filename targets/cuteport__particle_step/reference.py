@@ -1,4 +1,4 @@
-"""One symplectic Euler step in float64; the struct's fields arrive as p_<field>."""
+"""One symplectic Euler step in float64; the struct's fields arrive as p.<field>."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Args = dict[str, np.ndarray | int | float]
 
 def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     dt, gravity, damping, half_box, stiffness = (
-        float(np.float32(args["p_" + field]))
+        float(np.float32(args["p." + field]))
         for field in ("dt", "gravity", "damping", "half_box", "stiffness")
     )
     pos = np.asarray(args["pos"], np.float64).reshape(-1, 4).copy()

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from verify.dtypes import lookup
-from verify.expr import evaluate_int
+from verify.inputs import decode, generate, lanes, view
 from verify.resolve import Resolved, resolve
-from verify.spec import BufferArg, ScalarArg, Spec, StructArg, load_spec
+from verify.spec import BufferArg, Spec, StructArg, load_spec
 
 TARGETS = Path(__file__).parents[2] / "targets"
 FOLDERS = sorted(TARGETS.glob("cuteport__*"))
@@ -50,35 +50,14 @@ def carrier_of(arg: BufferArg) -> np.dtype:
     return np.dtype("float32" if dtype.bits_only else dtype.carrier)
 
 
-def fill(arg: BufferArg, count: int, names: dict[str, int | float], rng: np.random.Generator) -> np.ndarray:
-    dtype = carrier_of(arg)
-    low = 0.0 if arg.low is None else arg.low
-    if arg.init.startswith("index:"):
-        values = rng.integers(int(low), evaluate_int(arg.init.removeprefix("index:"), names), count)
-    elif arg.init == "uniform" and dtype.kind in "iu":
-        values = rng.integers(int(low), int(arg.high or 1), count)
-    elif arg.init == "uniform":
-        values = rng.uniform(low, 1.0 if arg.high is None else arg.high, count)
-    elif arg.init == "small_int":
-        values = rng.integers(int(low), int(arg.high or 2), count)
-    elif arg.init == "zeros":
-        values = np.zeros(count)
-    else:
-        assert arg.init == "normal"
-        values = rng.standard_normal(count)
-    return values.astype(dtype)
-
-
 def reference_args(spec: Spec, case: Resolved) -> dict[str, np.ndarray | int | float]:
-    rng = np.random.default_rng(7)
-    args: dict[str, np.ndarray | int | float] = {}
-    for arg in spec.arg:
-        if isinstance(arg, ScalarArg):
-            args[arg.name] = case.scalars[arg.name]
-        elif isinstance(arg, StructArg):
-            args |= {f"{arg.name}_{f.name}": case.scalars[f"{arg.name}.{f.name}"] for f in arg.fields}
-        elif arg.role != "out":
-            args[arg.name] = fill(arg, case.elems[arg.name], case.names, rng)
+    """As verify passes them: scalars and struct fields (`arg.field`) as numbers, bf16 widened."""
+    args: dict[str, np.ndarray | int | float] = dict(case.scalars)
+    buffers = {a.name: a for a in spec.buffers}
+    for name, data in generate(spec, case, seed=7, values="spec").items():
+        for lane in lanes(buffers[name]):
+            values = view(data, lane)
+            args[lane.name] = decode(values, lane.dtype) if lane.dtype.bits_only else values
     return args
 
 
