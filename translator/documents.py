@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from translator.analysis.effort import Effort
+from translator.batch.preflight import Analysis, Preflight
 from translator.doctor import Examination
 from translator.mapping.rule import Rule
 from translator.outcome import Finding, Outcome, Report, Stage
@@ -120,6 +122,68 @@ class PortDocument(Document):
         return cls(kernels=[PortEntry.of(o) for o in report.outcomes], summary=summary)
 
 
+class AnalyzeEntry(Document):
+    """One kernel: `constructs` with how often each occurs, callees included; tier 0 if it can't be read."""
+
+    source: str
+    line: int
+    kernel: str
+    instantiation: str
+    lines: int
+    tier: int
+    effort: Effort
+    constructs: dict[str, int]
+    diagnostics: list[DiagnosticEntry]
+
+    @classmethod
+    def of(cls, a: Analysis) -> AnalyzeEntry:
+        return cls(
+            source=a.outcome.source,
+            line=a.outcome.line,
+            kernel=a.outcome.kernel,
+            instantiation=a.outcome.instantiation,
+            lines=a.lines,
+            tier=a.tier,
+            effort=a.effort,
+            constructs=a.constructs,
+            diagnostics=[DiagnosticEntry.of(f) for f in a.outcome.findings],
+        )
+
+
+class AnalyzeSummary(Document):
+    """`efforts` counts kernels by class, `refusals` by refusing code, `constructs` by construct used."""
+
+    kernels: int
+    files: int
+    efforts: dict[Effort, int]
+    refusals: dict[str, int]
+    constructs: dict[str, int]
+    seconds: float
+    exit_code: int
+
+
+class AnalyzeDocument(Document):
+    """What `cuteport analyze --json` prints; `problems` are files that can't be read or hold no kernel."""
+
+    kernels: list[AnalyzeEntry]
+    problems: list[DiagnosticEntry]
+    summary: AnalyzeSummary
+
+    @classmethod
+    def of(cls, p: Preflight) -> AnalyzeDocument:
+        summary = AnalyzeSummary(
+            kernels=len(p.kernels),
+            files=p.files,
+            efforts=p.efforts,
+            refusals=p.refusals,
+            constructs=p.constructs,
+            seconds=round(p.seconds, 3),
+            exit_code=p.exit_code,
+        )
+        problems = [DiagnosticEntry.of(f) for o in p.problems for f in o.findings]
+        return cls(kernels=[AnalyzeEntry.of(k) for k in p.kernels], problems=problems, summary=summary)
+
+
 class CheckEntry(Document):
     name: str
     verdict: Literal["ok", "warning", "missing"]
@@ -217,6 +281,7 @@ def schema_of(name: str) -> str:
 
 _MODELS: dict[str, type[BaseModel]] = {
     "port": PortDocument,
+    "analyze": AnalyzeDocument,
     "map": MapDocument,
     "explain": ExplainDocument,
     "doctor": DoctorDocument,

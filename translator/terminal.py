@@ -14,6 +14,7 @@ from translator.diag.render import Sources, render
 from translator.outcome import GOOD, NOT_RUN, Finding, Outcome, Report
 
 if TYPE_CHECKING:
+    from translator.batch.preflight import Preflight
     from translator.doctor import Examination
 
 _SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -91,6 +92,30 @@ def _show_findings(console: Console, outcomes: Sequence[Outcome]) -> None:
                 head, _, rest = render(finding, sources).partition("\n")
                 console.print(Text(head, style=_SEVERITY_STYLE[finding.severity]))
                 console.print(Text(rest + "\n" if rest else ""))
+
+
+def show_analysis(found: Preflight) -> None:
+    """One line per kernel, then totals by class of work, by refusal and by construct."""
+    console = _console()
+    _show_findings(console, found.problems)
+    table = Table(box=None, pad_edge=False)
+    for name in ("kernel", "lines", "tier", "effort"):
+        table.add_column(name, justify="right" if name in ("lines", "tier") else "left", overflow="fold")
+    table.add_column("uses; or what stops it", overflow="fold")
+    for k in found.kernels:
+        worst = [f for f in k.outcome.findings if f.severity == "error"]
+        stops = "; ".join(dict.fromkeys(f"{f.code} {f.message}" for f in worst))
+        name = f"{k.outcome.source}:{k.outcome.line} {k.outcome.name}"
+        row = (Text(name), str(k.lines), str(k.tier), k.effort, Text(stops or ", ".join(k.constructs)))
+        table.add_row(*row, style="" if k.effort == "automatic" else "yellow")
+    console.print(table)
+    total = len(found.kernels)
+    console.print(Text(f"{total} kernels in {found.files} files, {found.seconds:.1f} s"))
+    efforts = ", ".join(f"{n} {effort}" for effort, n in found.efforts.items())
+    console.print(Text(f"effort: {efforts}"))
+    for title, counts in (("refused by", found.refusals), ("uses", found.constructs)):
+        if counts:
+            console.print(Text(f"{title}: " + ", ".join(f"{n} {name}" for name, n in counts.items())))
 
 
 def show_doctor(examined: Examination) -> None:

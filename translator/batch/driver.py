@@ -28,7 +28,7 @@ _OF_THE_WHOLE = frozenset({"CP1012", "CP1015"})
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
     """One run's moving parts: what came back so far, and where bugs are recorded."""
 
     settings: Settings
@@ -57,9 +57,9 @@ def read_options(settings: Settings) -> ReadOptions:
 def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
     """Port every kernel of `paths` and check the ports; one Outcome per kernel or unreadable file."""
     start = time.perf_counter()
-    run = _Run(settings, Report(), [])
+    run = Run(settings, Report(), [])
     try:
-        _translate(run, paths, tell)
+        translate_all(run, paths, tell)
         _write(run)
         if settings.verify:
             run.report.outcomes = judge(run.report.outcomes, settings, tell)
@@ -70,20 +70,24 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
     return run.report
 
 
-def _translate(run: _Run, paths: Sequence[str], tell: Tell) -> None:
+def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = False) -> None:
     """Read and translate in child processes; `run.ported` is what came back, best reading of each kernel."""
     sink = Sink()
     options = read_options(run.settings)
     inputs = collect(paths, options, sink)
     run.report.files = len(inputs.units)
     keep = run.run_folder if run.settings.keep_stages else None
-    parts = [Part(part, options, keep) for part in groups(inputs)]
+    parts = [Part(part, options, keep, census) for part in groups(inputs)]
     said = [Ported(_problem(d)) for d in sink.items]
     came = said + _ask(run, parts, tell)
     run.ported = unique(came, len(parts))
+    for k, one in enumerate(run.ported):
+        if one.bug:  # never shown: the run folder holds it
+            name = f"{k:04}-{file_safe(one.outcome.name)}.traceback.txt"
+            runs.save_bug(run.run_folder, one.bug, name)
 
 
-def _ask(run: _Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> list[Ported]:
+def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> list[Ported]:
     came: list[Ported] = []
     lost: list[tuple[Part, fanout.Lost]] = []
     units = sum(len(p.inputs.units) for p in parts)
@@ -110,7 +114,7 @@ def _ask(run: _Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> li
     return came
 
 
-def _lost(run: _Run, path: str, why: fanout.Lost) -> Ported:
+def _lost(run: Run, path: str, why: fanout.Lost) -> Ported:
     """What is said of a unit whose process raised, died or ran out of time."""
     span = Span(path)
     if why.why == "timeout":
@@ -155,7 +159,7 @@ def unique(came: Iterable[Ported], parts: int) -> list[Ported]:
     return sorted(kept, key=lambda p: (p.outcome.source, p.outcome.line, p.outcome.name))
 
 
-def _write(run: _Run) -> None:
+def _write(run: Run) -> None:
     """Write what got through; every outcome goes to the report, in the order of the sources."""
     wanted = [p.outcome for p in run.ported if p.files]
     names = iter(folder_names([Wanted(o.kernel, o.instantiation, o.source, o.line) for o in wanted]))
@@ -163,8 +167,6 @@ def _write(run: _Run) -> None:
         outcome = one.outcome
         if one.files:
             outcome = _written(one, run.settings.out / next(names), run.settings.force)
-        if one.bug:
-            runs.save_bug(run.run_folder, one.bug, f"{file_safe(outcome.name)}.traceback.txt")
         run.report.outcomes.append(outcome)
 
 

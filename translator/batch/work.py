@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING
 
 from translator.diag.diagnostic import Sink
 from translator.frontend.inputs import Inputs, ReadOptions
+from translator.model.dump import dump_model
+from translator.model.kernel import KernelModel
 from translator.outcome import NOT_RUN, Finding, Outcome, Stage
 from translator.output import Wanted, file_safe, folder_names, line_map
 
 if TYPE_CHECKING:
+    from translator.emit import Draft
     from translator.frontend.project import KernelReading
     from translator.pipeline import Translation
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One task: translation units that belong together. `keep` is the run folder for the stages' files."""
+    """One task: translation units that belong together.
+
+    `keep` is the run folder for the stages' files; `census` asks for the constructs instead of the files.
+    """
 
     inputs: Inputs
     options: ReadOptions
     keep: Path | None = None
+    census: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +46,14 @@ class Ported:
     files: tuple[tuple[str, str | bytes], ...] = ()
     bug: str = ""
     guessed: bool = False
+    lines: int = 0
+    constructs: tuple[tuple[str, int], ...] = ()
+    tier: int = 0  # 0 where no model could be made
 
     @property
     def rank(self) -> tuple[bool, int]:
         """Lower is the better reading of one kernel."""
-        return not self.files, sum(f.severity == "error" for f in self.outcome.findings)
+        return self.outcome.status != NOT_RUN, sum(f.severity == "error" for f in self.outcome.findings)
 
 
 def translate_part(part: Part) -> list[Ported]:
@@ -58,17 +68,18 @@ def translate_part(part: Part) -> list[Ported]:
         if d.refuses or d.code == "CP1015"
     ]
     notes = tuple(Finding.of(d) for d in sink.items if not d.refuses)
-    return found + [_translate(reading, notes, part.keep) for reading in readings]
+    return found + [_translate(reading, notes, part) for reading in readings]
 
 
-def _translate(reading: KernelReading, notes: tuple[Finding, ...], keep: Path | None) -> Ported:
+def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -> Ported:
     from translator.pipeline import translate
 
     start = time.perf_counter()
     sink, stages = Sink(list(reading.diagnostics)), list[Stage]()
     made, bug = None, ""
+    watcher = _Watcher(_stage_folder(part.keep, reading), part.census)
     try:
-        made = translate(reading, sink, stages, _stage_folder(keep, reading))
+        made = translate(reading, sink, stages, watcher)
     except RecursionError:
         sink.report("CP0005", reading.span)
     except Exception as error:
@@ -86,7 +97,40 @@ def _translate(reading: KernelReading, notes: tuple[Finding, ...], keep: Path | 
         seconds=time.perf_counter() - start,
     )
     guessed = any(d.code == "CP1010" for d in reading.diagnostics)
-    return Ported(outcome, _files(made) if made else (), bug, guessed)
+    files = _files(made) if made and not part.census else ()
+    lines = max(0, reading.span.end_line - reading.span.line + 1) if reading.span.line else 0
+    return Ported(outcome, files, bug, guessed, lines, watcher.constructs, watcher.tier)
+
+
+class _Watcher:
+    """Sees what each stage makes: leaves it in the run folder, counts the model's constructs, where asked."""
+
+    def __init__(self, keep: Path | None, census: bool) -> None:
+        self.keep = keep
+        self.census = census
+        self.constructs: tuple[tuple[str, int], ...] = ()
+        self.tier = 0
+
+    def __call__(self, stage: str, made: KernelModel | Draft | str) -> None:
+        if self.census and stage == "model" and isinstance(made, KernelModel):
+            from translator.analysis.constructs import census, tier
+
+            counted = census(made)
+            self.constructs, self.tier = tuple(counted.items()), tier(counted)
+        if self.keep is not None:
+            if isinstance(made, KernelModel):
+                text = dump_model(made)
+            else:
+                text = made if isinstance(made, str) else made.source
+            (self.keep / _STAGE_FILES[stage]).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+_STAGE_FILES = {
+    "model": "10-model.txt",
+    "passes": "20-lowered.txt",
+    "emit": "30-draft.py",
+    "spec": "40-spec.toml",
+}
 
 
 def _stage_folder(keep: Path | None, reading: KernelReading) -> Path | None:
