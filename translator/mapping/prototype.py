@@ -5,6 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+DSL_TYPES = {
+    "bool": "Boolean",
+    **{f"i{b}": f"Int{b}" for b in (8, 16, 32, 64)},
+    **{f"u{b}": f"Uint{b}" for b in (8, 16, 32, 64)},
+    **{f"f{b}": f"Float{b}" for b in (16, 32, 64)},
+    "bf16": "BFloat16",
+    "f8e4m3": "Float8E4M3FN",
+    "f8e5m2": "Float8E5M2",
+}
 _TYPES = {
     "void": "void",
     "bool": "bool",
@@ -52,7 +61,7 @@ class Prototype:
 
 def parse_prototype(text: str, generic: str) -> Prototype:
     """Read a prototype. `T` stands for the pattern `generic`. Raises ValueError where it can't be read."""
-    match = re.fullmatch(r"(.*?)\s*(\*?)\s*([\w:]+)\((.*)\)", text.strip())
+    match = re.fullmatch(r"(.*?)\s*(\*?)\s*([\w:]+(?: new| delete)?(?:\[\])?)\((.*)\)", text.strip())
     if not match:
         raise ValueError(f"not a prototype: {text}")
     result, star, name, params = match.groups()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from translator.mapping.prototype import DSL_TYPES as DSL_TYPES
 from translator.mapping.rule import HELPERS, Rule, load_rules, signature_of
 from translator.model.types import Array, Pointer, Scalar, Struct, Type, uniform_scalar
 
@@ -16,15 +17,6 @@ Const: TypeAlias = "int | float | None"
 Text: TypeAlias = "str | tuple[str, ...]"
 """The DSL text of an argument; for a struct value one text per field."""
 
-DSL_TYPES = {
-    "bool": "Boolean",
-    **{f"i{b}": f"Int{b}" for b in (8, 16, 32, 64)},
-    **{f"u{b}": f"Uint{b}" for b in (8, 16, 32, 64)},
-    **{f"f{b}": f"Float{b}" for b in (16, 32, 64)},
-    "bf16": "BFloat16",
-    "f8e4m3": "Float8E4M3FN",
-    "f8e5m2": "Float8E5M2",
-}
 _STRUCT_PATTERNS = {
     "half2": ("__half2", "half2", "__nv_half2"),
     "bf162": ("__nv_bfloat162", "nv_bfloat162"),

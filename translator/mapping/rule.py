@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from translator.mapping.prototype import Prototype, parse_prototype
+from translator.mapping.prototype import DSL_TYPES, Prototype, parse_prototype
 
 Support = Literal["full", "partial", "idiom", "none"]
 Components = Literal["", "elementwise", "fields", "tuple", "vector"]
@@ -120,6 +120,7 @@ def _variants(row: Mapping[str, Any], sets: _Sets) -> Iterator[dict[str, Any]]:
         yield {k: _substitute(v, subst) for k, v in row.items() if k not in ("each", "over", "cross")}
 
 
+_DSL = {"void": "none", **DSL_TYPES}
 _OWN = {"also", "else", "T"}  # keys of a row that are no field of Rule
 _KEYS = {f for f in Rule.__dataclass_fields__ if f not in ("code", "args", "types", "c_result")} | _OWN
 _LISTS = ("outs", "helpers", "effects", "ptx", "no_ptx")
@@ -147,7 +148,7 @@ def make_rule(row: Mapping[str, Any], group: str) -> Rule:
     made["values"] = tuple(tuple(v) for v in row.get("values", ()))
     made["code"] = row.get("else", "")
     when = row.get("when", {})
-    made["when"] = tuple((k, tuple(v) if isinstance(v, list) else (v,)) for k, v in when.items())
+    made["when"] = tuple((k, _allowed(v)) for k, v in when.items())
     made.setdefault("result", _result(row, proto))
     made.setdefault("group", group)
     made.setdefault("pure", "effects" not in row)
@@ -159,10 +160,15 @@ def make_rule(row: Mapping[str, Any], group: str) -> Rule:
     return rule
 
 
+def _allowed(value: Any) -> tuple[int | float | str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(int(v) if isinstance(v, str) and v.lstrip("-").isdigit() else v for v in values)
+
+
 def _result(row: Mapping[str, Any], proto: Prototype) -> str:
     if row.get("signature"):
         return signature_of(row["signature"])[0]
-    return "none" if proto.result == "void" else "{R}"
+    return _DSL.get(proto.result, "{R}")  # of several types: that of the call
 
 
 def signature_of(signature: str) -> tuple[str, tuple[str, ...]]:
