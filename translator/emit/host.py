@@ -166,8 +166,6 @@ def _call(out: Writer, entry: str, params: list[HostParam], defaults: Defaults, 
                 out.line(f"smem = {defaults.smem}")
         out.line("if stream is None:")
         with out.indented():
-            out.line("import torch")
-            out.line()
             out.line("stream = torch.cuda.current_stream().cuda_stream")
         out.line(f"compile_{entry}(axes(block))(")
         with out.indented():

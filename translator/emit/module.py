@@ -196,6 +196,7 @@ def _header(model: KernelModel, needs: Needs) -> Writer:
     out.line("import cuda.bindings.driver as cuda")
     out.line("import cutlass")
     out.line("import cutlass.cute as cute")
+    out.line("import torch")
     if types:
         out.line(f"from cutlass import {', '.join(sorted(types))}")
     for line in _merged(others):

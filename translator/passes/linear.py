@@ -17,7 +17,7 @@ from translator.mapping.rule import Rule
 from translator.model import expr as x
 from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
-from translator.model.stmt import Decl, ExprStmt, If, Stmt, Unpack
+from translator.model.stmt import Decl, ExprStmt, If, Stmt, Unpack, VectorStore
 from translator.model.types import (
     BOOL,
     I32,
@@ -31,8 +31,9 @@ from translator.model.types import (
     same,
     uniform_scalar,
 )
-from translator.model.walk import root_var, walk_exprs, walk_stmts
+from translator.model.walk import root_var, stmt_exprs, walk_expr, walk_exprs, walk_stmts
 from translator.passes import memory as m
+from translator.passes.loops import assigned
 
 Body = list[Stmt]
 T = TypeVar("T")
@@ -296,7 +297,8 @@ class Lower:
         if isinstance(e, x.Bitcast):
             return replace(e, operand=self.value(e.operand))
         if isinstance(e, x.Binary):
-            return replace(e, left=self.value(e.left), right=self.value(e.right))
+            left, right = self.ordered(lambda: self.value(e.left), lambda: self.value(e.right))
+            return replace(e, left=left, right=right)
         if isinstance(e, x.InitList) and len(e.items) <= 1:
             return self.value(e.items[0]) if e.items else x.Literal(0, m.lowered(e.type), e.span)
         self.sink.report("CP3001", e.span or self.span, what=type(e).__name__)
@@ -315,14 +317,13 @@ class Lower:
 
     def _ptr_add(self, e: x.PtrAdd) -> Expr:
         assert isinstance(e.type, Pointer)
-        offset = self.value(e.offset)
-        base = self.value(e.pointer)
+        base, offset = self.ordered(lambda: self.value(e.pointer), lambda: self.value(e.offset))
         small = isinstance(base, x.Decay)
         scale = e.type.to.size // m.unit_of(e.type.to).size
         return x.PtrAdd(base, m.scaled(offset, scale, small), m.lowered(e.type), e.span)
 
     def _ptr_diff(self, e: x.PtrDiff) -> Expr:
-        left, right = self.value(e.left), self.value(e.right)
+        left, right = self.ordered(lambda: self.value(e.left), lambda: self.value(e.right))
         assert isinstance(e.left.type, Pointer)
         size = e.left.type.to.size
         bytes_apart = x.Binary("-", x.Cast(left, I64), x.Cast(right, I64), I64, e.span)
@@ -352,6 +353,23 @@ class Lower:
         self.out.append(If(cond, *arms, self.span))
         return target
 
+    def ordered(self, *works: Callable[[], Expr]) -> list[Expr]:
+        """Operands evaluated in order: one that a later operand's statements could change is held first."""
+        made: list[Expr] = []
+        for work in works:
+            mark = len(self.out)
+            e = work()
+            new = tuple(self.out[mark:])
+            held: Body = []
+            for k, before in enumerate(made if new else ()):
+                if disturbs(new, before):
+                    v = self.fresh("before", before.type)
+                    held.append(Decl(v, before, self.span))
+                    made[k] = VarRef(v)
+            self.out[mark:mark] = held
+            made.append(e)
+        return made
+
     def nested(self, work: Callable[[], T]) -> tuple[Body, T]:
         """Runs `work` with a statement list of its own."""
         outer, self.out = self.out, []
@@ -370,14 +388,18 @@ class Lower:
         return made
 
     def arguments(self, e: x.Call) -> list[Expr]:
-        found: list[Expr] = []
-        for param, arg in zip(self.model.function(e.symbol).params, e.args, strict=True):
+        def one(param: Var, arg: Expr) -> Expr:
             if param.ref and not self.by_value(e.symbol, param):
-                found.append(self.address(arg))
-            elif isinstance(param.type, Struct):
-                found += self.parts(arg)
-            else:
-                found.append(self.value(arg))
+                return self.address(arg)
+            if isinstance(param.type, Struct):
+                return x.Tuple(tuple(self.parts(arg)), param.type)
+            return self.value(arg)
+
+        params = self.model.function(e.symbol).params
+        works = [lambda p=p, a=a: one(p, a) for p, a in zip(params, e.args, strict=True)]
+        found: list[Expr] = []
+        for made in self.ordered(*works):
+            found += made.items if isinstance(made, x.Tuple) else (made,)
         return found
 
     def _unpacked(self, e: Expr, t: Struct) -> list[Expr]:
@@ -397,10 +419,15 @@ class Lower:
     def _kept(self, e: x.Intrinsic, args: tuple[Expr, ...] | None = None) -> x.Intrinsic:
         """The intrinsic over lowered arguments; struct arguments are tuples of their components."""
         if args is None:
-            args = tuple(
-                x.Tuple(tuple(self.held_parts(a)), a.type) if isinstance(a.type, Struct) else self.value(a)
+            works = [
+                lambda a=a: (
+                    x.Tuple(tuple(self.held_parts(a)), a.type)
+                    if isinstance(a.type, Struct)
+                    else self.value(a)
+                )
                 for a in e.args
-            )
+            ]
+            args = tuple(self.ordered(*works))
         types = tuple(a.type for a in e.args)
         kept_type = e.type if isinstance(e.type, Struct) else m.lowered(e.type)
         return replace(e, args=args, type=kept_type, arg_types=types)
@@ -477,3 +504,20 @@ class Lower:
 
     def parts(self, e: Expr) -> list[Expr]:
         raise NotImplementedError
+
+
+def disturbs(new: tuple[Stmt, ...], e: Expr) -> bool:
+    """Whether running `new` could change what `e` evaluates to."""
+    nodes = tuple(walk_expr(e))
+    if assigned(new) & {n.var for n in nodes if isinstance(n, VarRef)}:
+        return True
+    reads = any(isinstance(n, x.Index | x.Element | x.Call | x.Intrinsic) for n in nodes)
+    return reads and any(_touches_memory(s) for s in walk_stmts(new))
+
+
+def _touches_memory(s: Stmt) -> bool:
+    if isinstance(s, VectorStore):
+        return True
+    if isinstance(s, ExprStmt) and isinstance(s.expr, x.Assign) and not isinstance(s.expr.target, VarRef):
+        return True
+    return any(isinstance(n, x.Call | x.Intrinsic) for e in stmt_exprs(s) for n in walk_expr(e))

@@ -149,8 +149,8 @@ class Linear(Lower):
             return e.target
         if not isinstance(e.target, x.LVALUES):
             return self._assign_through(e, keep=keep)
-        value = self.value(e.value)
-        target = self.read(e.target)
+        target_lvalue = e.target
+        value, target = self.ordered(lambda: self.value(e.value), lambda: self.read(target_lvalue))
         made = self._combined(e, target, value)
         if keep and not isinstance(target, VarRef):
             made = self.held(made)
