@@ -42,6 +42,7 @@ FIELD_DECL = K.FIELD_DECL.value
 CXX_BASE_SPECIFIER = K.CXX_BASE_SPECIFIER.value
 VAR_DECL = K.VAR_DECL.value
 PARM_DECL = K.PARM_DECL.value
+ENUM_DECL = K.ENUM_DECL.value
 ENUM_CONSTANT_DECL = K.ENUM_CONSTANT_DECL.value
 TEMPLATE_TYPE_PARAMETER = K.TEMPLATE_TYPE_PARAMETER.value
 TEMPLATE_NON_TYPE_PARAMETER = K.TEMPLATE_NON_TYPE_PARAMETER.value
@@ -95,6 +96,7 @@ CXX_CONST_CAST_EXPR = K.CXX_CONST_CAST_EXPR.value
 CXX_FUNCTIONAL_CAST_EXPR = K.CXX_FUNCTIONAL_CAST_EXPR.value
 CXX_UNARY_EXPR = K.CXX_UNARY_EXPR.value
 CXX_THIS_EXPR = K.CXX_THIS_EXPR.value
+GNU_NULL_EXPR = K.GNU_NULL_EXPR.value
 INIT_LIST_EXPR = K.INIT_LIST_EXPR.value
 LAMBDA_EXPR = K.LAMBDA_EXPR.value
 PACK_EXPANSION_EXPR = K.PACK_EXPANSION_EXPR.value
@@ -112,6 +114,8 @@ CASTS = frozenset(
 NAMING = frozenset(
     {K.TYPE_REF.value, K.NAMESPACE_REF.value, K.TEMPLATE_REF.value, K.OVERLOADED_DECL_REF.value}
 )
+
+_LISTS = (INIT_LIST_EXPR, STRING_LITERAL)
 
 # clang::BinaryOperatorKind and UnaryOperatorKind as libclang 18 gives them.
 BINARY = {
@@ -166,6 +170,12 @@ def _own() -> Any:
     lib.clang_visitChildren.restype = c_uint
     lib.clang_getExpansionLocation.argtypes = [cindex.SourceLocation, *[c_void_p] * 4]
     lib.clang_getExpansionLocation.restype = None
+    lib.clang_Cursor_getVarDeclInitializer.argtypes = [cindex.Cursor]
+    lib.clang_Cursor_getVarDeclInitializer.restype = cindex.Cursor
+    lib.clang_Cursor_hasVarDeclGlobalStorage.argtypes = [cindex.Cursor]
+    lib.clang_Cursor_hasVarDeclGlobalStorage.restype = c_int
+    lib.clang_Cursor_isNull.argtypes = [cindex.Cursor]
+    lib.clang_Cursor_isNull.restype = c_int
     return lib
 
 
@@ -179,6 +189,37 @@ def children(c: Any) -> list[Any]:
     for x in made:
         x._tu = tu
     return made
+
+
+def var_initializer(c: Any) -> Any:
+    """The initialiser of a variable's declaration, None if it has none."""
+    found = _own().clang_Cursor_getVarDeclInitializer(c)
+    if _own().clang_Cursor_isNull(found):
+        return None
+    found._tu = c._tu
+    return found
+
+
+def field_initialiser(c: Any) -> Any:
+    """The in-class initialiser of a field, None if it has none (an array's size is no initialiser)."""
+    inner = [x for x in children(c) if UNEXPOSED_EXPR <= x._kind_id < UNEXPOSED_STMT]
+    if not inner or (c.type.get_canonical().get_array_size() >= 0 and inner[-1]._kind_id not in _LISTS):
+        return None
+    return inner[-1]
+
+
+def has_written_body(c: Any) -> bool:
+    """True of a function whose body the source shows; false of one the compiler makes by itself."""
+    definition = c.get_definition()
+    if definition is None or cindex.conf.lib.clang_CXXMethod_isDefaulted(definition):
+        return False
+    kinds: set[int] = {x._kind_id for x in children(definition)}
+    return COMPOUND_STMT in kinds
+
+
+def has_global_storage(c: Any) -> bool:
+    """True of variables that are not automatic: of file scope, static, or extern."""
+    return bool(_own().clang_Cursor_hasVarDeclGlobalStorage(c) == 1)
 
 
 def operand_children(c: Any) -> list[Any]:

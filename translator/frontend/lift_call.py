@@ -1,0 +1,359 @@
+"""Calls: device functions, methods, operators, constructors, library functions, half arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from clang.cindex import conf
+
+from translator.diag.diagnostic import Span
+from translator.frontend import ast, builtins, lift_construct, lift_expr
+from translator.frontend.clang import HEADERS
+from translator.frontend.convert import convert, deref
+from translator.frontend.lift_types import canonical, is_function_pointer, is_reference, strip_reference
+from translator.frontend.refusal import BY_FUNCTION, BY_HEADER, LiftError
+from translator.frontend.scope import Callee, Scope
+from translator.model.expr import (
+    Assign,
+    Binary,
+    Call,
+    Comma,
+    Construct,
+    Expr,
+    IncDec,
+    Intrinsic,
+    Literal,
+    Member,
+    Unary,
+    Unsupported,
+    VarRef,
+)
+from translator.model.stmt import Return
+from translator.model.types import (
+    BF16,
+    BOOL,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F64,
+    VOID,
+    Array,
+    Pointer,
+    Scalar,
+    Struct,
+    Type,
+    same,
+)
+from translator.model.walk import map_expr, walk_expr
+
+_SMALL_FLOATS = (F16, BF16, F8E4M3, F8E5M2)
+_PAIRS = ("__half2", "__nv_bfloat162")
+_LIFTED_HEADERS = ("standard_library.h", "complex_numbers.h")
+_STUBS = str(HEADERS)
+
+
+def call(scope: Scope, c: Any, *, wants_object: bool = False) -> Expr:
+    """A call expression; with `wants_object` the object that a returned reference names."""
+    target = c.referenced
+    if target is None:
+        return _without_target(scope, c)
+    kind = target._kind_id
+    if kind == ast.CONSTRUCTOR:
+        return lift_construct.construct(scope, c, target)
+    if kind == ast.CONVERSION_FUNCTION:
+        return _conversion(scope, c, target)
+    if kind in (ast.VAR_DECL, ast.PARM_DECL, ast.FIELD_DECL):
+        if is_function_pointer(target.type):
+            raise LiftError("CP1115", c, what=f"call through {target.spelling}")
+        raise LiftError("CP1135", c, what=f"call of {target.spelling}")
+    if kind not in (ast.FUNCTION_DECL, ast.CXX_METHOD):
+        raise LiftError("CP1135", c, what=f"call of {c.spelling or scope.text(c)}")
+    header = stub_header(target)
+    if header:
+        small = _small_float_operator(scope, c, target)
+        if small is not None:
+            return small
+        if not (header in _LIFTED_HEADERS and ast.has_written_body(target)) or _is_std_intrinsic(target):
+            return _library(scope, c, target, header)
+    if kind == ast.CXX_METHOD and not ast.has_written_body(target):
+        trivial = _implicit_method(scope, c, target)
+        if trivial is not None:
+            return trivial
+    return _device_function(scope, c, target, wants_object)
+
+
+def stub_header(declaration: Any) -> str:
+    """The stub header that declares something, "builtin" for what the compiler knows, "" for user code."""
+    path = ast.span(declaration).path
+    if not path:
+        return "builtin"
+    return PurePath(path).name if path.startswith(_STUBS) else ""
+
+
+def _is_std_intrinsic(target: Any) -> bool:
+    return target.spelling in builtins.STD_INTRINSICS and target.semantic_parent.spelling == "std"
+
+
+def _without_target(scope: Scope, c: Any) -> Expr:
+    inner = ast.operand_children(c)
+    if inner and is_function_pointer(inner[0].type):
+        raise LiftError("CP1115", c, what=f"call in {scope.text(c)}")
+    raise LiftError("CP1135", c, what=f"call in {scope.text(c)}")
+
+
+# ---- arguments
+
+
+def arguments(c: Any) -> list[Any]:
+    """Argument cursors of a call; of an operator's call the object is among them."""
+    lib = conf.lib
+    made = [lib.clang_Cursor_getArgument(c, k) for k in range(lib.clang_Cursor_getNumArguments(c))]
+    for x in made:
+        x._tu = c._tu
+    return made
+
+
+def parameter_types(target: Any) -> list[Any]:
+    return list(canonical(target.type).argument_types())
+
+
+def argument(scope: Scope, c: Any, wanted: Any, target: Any, position: int) -> Expr:
+    """One argument for a parameter of clang type `wanted`."""
+    if ast.span(c).line == 0 and not ast.children(c):
+        return _default_argument(scope, c, target, position)
+    if is_reference(wanted):
+        read_only = strip_reference(wanted).is_const_qualified()
+        made = lift_expr.lift_lvalue(scope, c, read_only=read_only)
+        to = scope.types.of(wanted)
+        if isinstance(made, Comma) or same(made.type, to):
+            return made
+        return lift_expr.lift(scope, c)
+    return lift_expr.value_of(scope, c, scope.types.of(wanted))
+
+
+def _default_argument(scope: Scope, c: Any, target: Any, position: int) -> Expr:
+    t = scope.type_of(c)
+    value = ast.evaluate(c)
+    if isinstance(value, int | float) and isinstance(t, Scalar):
+        return Literal(
+            bool(value) if t == BOOL else float(value) if t.is_float else int(value), t, ast.span(c)
+        )
+    if isinstance(t, Pointer) and value in (0, None):
+        return Literal(0, t, ast.span(c))
+    parameter = arguments(target)[position]
+    inner = [x for x in ast.operand_children(parameter) if x._kind_id != ast.UNEXPOSED_ATTR]
+    if not inner:
+        raise LiftError("CP1127", c, what=f"default argument of {target.spelling}")
+    return lift_expr.value_of(scope, inner[-1], t)
+
+
+# ---- device functions and methods
+
+
+def _device_function(scope: Scope, c: Any, target: Any, wants_object: bool) -> Expr:
+    if any(x._kind_id == ast.CUDAGLOBAL_ATTR for x in ast.children(target)):
+        raise LiftError("CP1112", c, name=target.spelling)
+    args = arguments(c)
+    is_method = target._kind_id == ast.CXX_METHOD
+    this: list[Expr] = []
+    static = is_method and target.is_static_method()
+    if is_method:
+        children = ast.operand_children(c)
+        is_operator_call = len(args) == len(parameter_types(target)) + 1
+        if is_operator_call:
+            if not static:
+                this = [lift_expr.object_at(scope, args[0])]
+            args = args[1:]
+        elif not static:
+            this = [_method_object(scope, c, children[0])]
+    this_type = this[0].type if this else None
+    callee: Callee = scope.lifting.lift_function(
+        scope.lifting,
+        target,
+        this_type=this_type,
+        by_pointer=wants_object and is_reference(target.result_type),
+    )
+    made = list(this) if callee.has_this else []
+    for capture in callee.captures:
+        made.append(_captured(scope, c, capture))
+    for k, (arg, wanted) in enumerate(zip(args, parameter_types(target), strict=False)):
+        if k not in callee.dropped:
+            made.append(argument(scope, arg, wanted, target, k))
+    if conf.lib.clang_isFunctionTypeVariadic(target.type):
+        raise LiftError("CP1134", c, name=target.spelling)
+    span = ast.span(c)
+    if callee.by_pointer:
+        inlined = _inlined(callee, made)
+        if inlined is not None:
+            return inlined
+        pointer = Call(callee.function.symbol, tuple(made), callee.function.result, span)
+        return deref(pointer, scope.types.of(target.result_type), span)
+    return Call(callee.function.symbol, tuple(made), callee.function.result, span)
+
+
+def _captured(scope: Scope, c: Any, declaration: Any) -> Expr:
+    known = scope.vars.get(declaration.data[0])
+    if known is None:
+        raise LiftError("CP1122", c, what=f"it captures {declaration.spelling} and is called elsewhere")
+    return known
+
+
+def _method_object(scope: Scope, c: Any, callee: Any) -> Expr:
+    """The object a method is called on."""
+    while callee._kind_id in (ast.UNEXPOSED_EXPR, ast.PAREN_EXPR):
+        callee = ast.operand_children(callee)[-1]
+    inner = ast.operand_children(callee)
+    if inner:
+        return lift_expr.object_at(scope, inner[0])
+    if scope.this is None:
+        raise LiftError("CP1122", c, what="it captures `this`")
+    return scope.this
+
+
+def _inlined(callee: Callee, args: list[Expr]) -> Expr | None:
+    """The object named by `T& f(…) { return object; }` with the arguments in place, if they are simple."""
+    body = callee.function.body
+    if len(body) != 1 or not isinstance(body[0], Return) or body[0].value is None:
+        return None
+    if not all(is_simple(a) for a in args):
+        return None
+    given = dict(zip(callee.function.params, args, strict=True))
+
+    def put(e: Expr) -> Expr:
+        return given.get(e.var, e) if isinstance(e, VarRef) else e
+
+    made = map_expr(body[0].value, put)
+    t = callee.function.result
+    return deref(made, t.to, made.span) if isinstance(t, Pointer) else None
+
+
+_WITH_EFFECT = (Assign, IncDec, Call, Intrinsic, Unsupported)
+
+
+def is_simple(e: Expr) -> bool:
+    """True if evaluating `e` twice, or not at all, changes nothing."""
+    return not any(isinstance(x, _WITH_EFFECT) for x in walk_expr(e))
+
+
+def _implicit_method(scope: Scope, c: Any, target: Any) -> Expr | None:
+    """Assignment operators that the compiler makes: memberwise copies."""
+    if target.spelling != "operator=":
+        return None
+    left, right = arguments(c)
+    to = lift_expr.lift_lvalue(scope, left)
+    return Assign(to, "", lift_expr.value_of(scope, right, to.type), to.type, ast.span(c))
+
+
+# ---- library functions
+
+
+def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
+    name = target.spelling
+    code = BY_FUNCTION.get(name) or BY_HEADER.get(header)
+    if code:
+        raise LiftError(code, c, name=name, what=name)
+    span = ast.span(c)
+    wanted = parameter_types(target)
+    cursors = arguments(c)
+    args: list[Expr] = []
+    for k, arg in enumerate(cursors):
+        if k < len(wanted):
+            args.append(argument(scope, arg, wanted[k], target, k))
+        else:
+            made = lift_expr.lift(scope, arg)
+            args.append(
+                lift_expr.decayed(made, Pointer(made.type.of)) if isinstance(made.type, Array) else made
+            )
+    result = scope.types.of(target.result_type)
+    if name.startswith("make_") and isinstance(result, Struct):
+        return Construct(result, tuple(args), span)
+    if name == "make_half":
+        return convert(args[0], F16, span, explicit=True)
+    if name.startswith("__builtin_"):
+        value = ast.evaluate(c)
+        if isinstance(value, int | float) and isinstance(result, Scalar):
+            text = lift_expr.named_text(scope, *_place(c))
+            return Literal(float(value) if result.is_float else int(value), result, span, text)
+    in_std = target.semantic_parent is not None and target.semantic_parent.spelling == "std"
+    name = builtins.c_name(name, args[0].type if args else None, in_std)
+    if name in builtins.SAME_TYPE:
+        args = [convert(a, result, a.span) for a in args]
+    elif name in builtins.CLASSIFY or (result == F64 and target.get_num_template_arguments() > 0):
+        args = [convert(a, builtins.math_type(a.type), a.span) for a in args]
+        if result == F64 and name not in builtins.CLASSIFY:
+            args = [convert(a, F64, a.span) for a in args]
+    return Intrinsic(name, tuple(args), result, span)
+
+
+def _place(c: Any) -> tuple[str, int, int]:
+    at, start, end = ast.place(c)
+    return at.path, start, end
+
+
+# ---- half, bf16, fp8
+
+
+def _conversion(scope: Scope, c: Any, target: Any) -> Expr:
+    """`operator T()`: of the small floats a Cast, of the user's types a call."""
+    inner = ast.operand_children(c)
+    callee = inner[0] if inner else c
+    if not stub_header(target):
+        object_ = _method_object(scope, c, callee)
+        made: Callee = scope.lifting.lift_function(
+            scope.lifting, target, this_type=object_.type, by_pointer=False
+        )
+        args = (object_,) if made.has_this else ()
+        return Call(made.function.symbol, args, made.function.result, ast.span(c))
+    object_ = _method_object(scope, c, callee)
+    result = scope.types.of(target.result_type)
+    if object_.type in _SMALL_FLOATS and isinstance(result, Scalar):
+        return convert(object_, result, ast.span(c), explicit=False)
+    if isinstance(object_.type, Struct) and object_.type.name == "dim3" and isinstance(result, Struct):
+        return Construct(
+            result, tuple(Member(object_, f.name, f.type, ast.span(c)) for f in result.fields), ast.span(c)
+        )
+    raise LiftError("CP1127", c, what=f"conversion of {object_.type} to {result}")
+
+
+def _small_float_operator(scope: Scope, c: Any, target: Any) -> Expr | None:
+    """Operators of half, bf16 and their pairs; None if this is something else."""
+    name = target.spelling
+    if not name.startswith("operator"):
+        return None
+    cursors = arguments(c)
+    t = scope.type_of(cursors[0]) if cursors else VOID
+    op = name.removeprefix("operator")
+    if not (t in _SMALL_FLOATS or (isinstance(t, Struct) and (t.name in _PAIRS or op == "="))):
+        return None
+    span = ast.span(c)
+    if op == "=":
+        to = lift_expr.lift_lvalue(scope, cursors[0])
+        return Assign(
+            to, "", convert(lift_expr.value_of(scope, cursors[1], to.type), to.type, span), to.type, span
+        )
+    if op in ("++", "--"):
+        object_ = lift_expr.lift_lvalue(scope, cursors[0])
+        return IncDec(object_, "+" if op == "++" else "-", len(cursors) == 1, t, span)
+    if op.endswith("=") and op not in ("==", "!=", "<=", ">="):
+        return _small_compound(scope, op[:-1], cursors, t, span)
+    args = [lift_expr.value_of(scope, x, t) for x in cursors]
+    if len(args) == 1:
+        if op == "+":
+            return args[0]
+        return (
+            Unary("-", args[0], t, span) if t in _SMALL_FLOATS else Intrinsic("__hneg2", (args[0],), t, span)
+        )
+    if isinstance(t, Struct):
+        return Intrinsic(builtins.PAIR_OPERATORS[name], tuple(args), scope.types.of(target.result_type), span)
+    return Binary(op, args[0], args[1], scope.types.of(target.result_type), span)
+
+
+def _small_compound(scope: Scope, op: str, cursors: list[Any], t: Type, span: Span) -> Expr:
+    to = lift_expr.lift_lvalue(scope, cursors[0])
+    value = lift_expr.value_of(scope, cursors[1], t)
+    if not isinstance(t, Struct):
+        return Assign(to, op, value, t, span, t)
+    if not is_simple(to):
+        raise LiftError("CP1127", cursors[0], what=f"operator{op}= on an object computed with side effects")
+    return Assign(to, "", Intrinsic(builtins.PAIR_OPERATORS["operator" + op], (to, value), t, span), t, span)
