@@ -99,8 +99,8 @@ def _operator(node: Op, given: Parameters) -> tuple[str, bool]:
     if node.float:
         return _render(_integral(node), given)
     if node.op == "?:":
-        cond, then, other = (part(a) for a in node.args)
-        return f"{then} if {cond} else {other}", True
+        cond = _render(node.args[0], given)[0]
+        return f"{part(node.args[1])} if {cond} else {part(node.args[2])}", True
     if len(node.args) == 1:
         word = "not " if node.op == "!" else node.op
         return f"{word}{part(node.args[0])}", True

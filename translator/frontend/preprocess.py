@@ -37,7 +37,9 @@ class Macro:
 class Record:
     """The preprocessing of one unit, for files of the user's."""
 
-    uses: dict[str, list[tuple[int, Macro]]] = field(default_factory=dict)  # file → (offset, macro), by offset
+    uses: dict[str, list[tuple[int, Macro]]] = field(
+        default_factory=dict
+    )  # file → (offset, macro), by offset
     macros: dict[str, list[Macro]] = field(default_factory=dict)  # name → definitions in order
     skipped: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     entered: dict[str, Order] = field(default_factory=dict)  # file → where it was first included
@@ -99,7 +101,7 @@ def _macros(record: Record, unit: clang.Unit, tu: Any) -> None:
             if place.file is None or place.file.name.startswith(_HEADERS) or target is None:
                 continue
             used = defined.get((target.spelling, target.extent.start.offset))
-            if used is not None:
+            if used is not None and not _in_condition(unit.source(place.file.name), place.offset):
                 record.uses.setdefault(place.file.name, []).append((place.offset, used))
         elif cursor.kind != K.INCLUSION_DIRECTIVE:
             break  # the record comes before all declarations
@@ -155,6 +157,10 @@ def _skipped(tu: Any) -> dict[str, list[tuple[int, int]]]:
 
 
 _CONDITIONAL = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b")
+
+
+def _in_condition(data: bytes, offset: int) -> bool:
+    return _CONDITIONAL.match(data, data.rfind(b"\n", 0, offset) + 1) is not None
 
 
 def as_compiled(record: Record, file: str, data: bytes, start: int, end: int) -> bytes:

@@ -244,9 +244,9 @@ STD: dict[str, tuple[str, str]] = {
         "type_traits",
         "template <class T> struct is_integral { template <class U> static constexpr bool one ="
         " is_same<typename remove_cv<T>::type, U>::value;"
-        " static constexpr bool value = one<bool> || one<char> || one<signed char> || one<unsigned char> || one<short> || one<unsigned short> || one<int>"
-        " || one<unsigned> || one<long> || one<unsigned long> || one<long long>"
-        " || one<unsigned long long>; };",
+        " static constexpr bool value = one<bool> || one<char> || one<signed char> || one<unsigned char>"
+        " || one<short> || one<unsigned short> || one<int> || one<unsigned> || one<long>"
+        " || one<unsigned long> || one<long long> || one<unsigned long long>; };",
     ),
     "is_integral_v": (
         "type_traits",
