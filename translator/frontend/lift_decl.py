@@ -260,7 +260,10 @@ def _template_args(c: Any) -> tuple[tuple[str, str], ...]:
     names = [x.spelling for x in patterns]
     made: list[tuple[str, str]] = []
     for k in range(count):
-        kind = c.get_template_argument_kind(k)
+        try:
+            kind = c.get_template_argument_kind(k)
+        except ValueError:  # a template, a pack: the bindings have no name for it
+            kind = None
         if kind == TemplateArgumentKind.TYPE:
             text = c.get_template_argument_type(k).spelling
         elif kind == TemplateArgumentKind.INTEGRAL:

@@ -24,6 +24,7 @@ from translator.model.expr import (
     Construct,
     Decay,
     Deref,
+    Element,
     Expr,
     IncDec,
     Index,
@@ -36,10 +37,12 @@ from translator.model.expr import (
     PtrDiff,
     Special,
     String,
+    Tuple,
     Unary,
     Unsupported,
     Var,
     VarRef,
+    VectorLoad,
 )
 from translator.model.kernel import Function, Global, KernelModel
 from translator.model.stmt import (
@@ -50,10 +53,13 @@ from translator.model.stmt import (
     DoWhile,
     ExprStmt,
     For,
+    ForRange,
     If,
     Return,
     Stmt,
     Switch,
+    Unpack,
+    VectorStore,
     While,
 )
 from translator.model.types import Pointer, Type
@@ -75,7 +81,7 @@ class Names:
 
 def dump_expr(e: Expr, names: Names | None = None) -> str:
     """`e` on one line."""
-    return _expr(e, names or Names())
+    return _top(e, names or Names())
 
 
 def dump_model(model: KernelModel) -> str:
@@ -126,6 +132,13 @@ def _body(body: Iterable[Stmt], names: Names) -> Iterator[str]:
         yield from _stmt(s, names)
 
 
+def _advance(body: Iterable[Stmt], names: Names) -> Iterator[str]:
+    lines = list(_body(body, names))
+    if lines:
+        yield "advance:"
+        yield from _indent(lines)
+
+
 def _unroll(n: int | None) -> str:
     return "" if n is None else f"unroll({n}) "
 
@@ -135,7 +148,7 @@ def _stmt(s: Stmt, names: Names) -> Iterator[str]:
         text = _declared(s.var, names)
         yield text if s.init is None else f"{text} = {_expr(s.init, names)}"
     elif isinstance(s, ExprStmt):
-        yield _expr(s.expr, names)
+        yield _top(s.expr, names)
     elif isinstance(s, If):
         yield f"if {_expr(s.cond, names)}:"
         yield from _indent(_body(s.then, names))
@@ -145,15 +158,25 @@ def _stmt(s: Stmt, names: Names) -> Iterator[str]:
     elif isinstance(s, For):
         init = "; ".join(x for i in s.init for x in _stmt(i, names))
         cond = "" if s.cond is None else _expr(s.cond, names)
-        step = "" if s.step is None else _expr(s.step, names)
+        step = "" if s.step is None else _top(s.step, names)
         yield f"{_unroll(s.unroll)}for [{init}] while [{cond}] step [{step}]:"
         yield from _indent(_body(s.body, names))
+        yield from _advance(s.advance, names)
+    elif isinstance(s, ForRange):
+        bounds = ", ".join(_expr(x, names) for x in (s.start, s.stop, s.step))
+        yield f"{_unroll(s.unroll)}for {_declared(s.var, names)} in range({bounds}):"
+        yield from _indent(_body(s.body, names))
+    elif isinstance(s, Unpack):
+        yield f"{_list(s.targets, names)} = {_expr(s.value, names)}"
+    elif isinstance(s, VectorStore):
+        yield f"store align({s.align}) {_expr(s.pointer, names)} = ({_list(s.values, names)})"
     elif isinstance(s, While):
         yield f"{_unroll(s.unroll)}while {_expr(s.cond, names)}:"
         yield from _indent(_body(s.body, names))
     elif isinstance(s, DoWhile):
         yield "do:"
         yield from _indent(_body(s.body, names))
+        yield from _advance(s.advance, names)
         yield f"while {_expr(s.cond, names)}"
     elif isinstance(s, Switch):
         yield f"switch {_expr(s.value, names)}:"
@@ -169,6 +192,12 @@ def _stmt(s: Stmt, names: Names) -> Iterator[str]:
         yield "return" if s.value is None else f"return {_expr(s.value, names)}"
     else:
         yield {Break: "break", Continue: "continue"}[type(s)]
+
+
+def _top(e: Expr, names: Names) -> str:
+    """As `_expr`; the outer parentheses of an assignment left out."""
+    text = _expr(e, names)
+    return text[1:-1] if isinstance(e, Assign) else text
 
 
 def _type(t: Type) -> str:
@@ -220,7 +249,7 @@ def _expr(e: Expr, names: Names) -> str:
         return f"({at(e.left)} -.ptr {at(e.right)})"
     if isinstance(e, Assign):
         compute = f".{_type(e.compute)}" if e.compute is not None else ""
-        return f"{at(e.target)} {e.op}={compute} {at(e.value)}"
+        return f"({at(e.target)} {e.op}={compute} {at(e.value)})"
     if isinstance(e, IncDec):
         return f"{e.op * 2}{at(e.target)}" if e.prefix else f"{at(e.target)}{e.op * 2}"
     if isinstance(e, Comma):
@@ -233,6 +262,12 @@ def _expr(e: Expr, names: Names) -> str:
         return f"{e.symbol}({_list(e.args, names)})"
     if isinstance(e, Intrinsic):
         return f"${e.name}({_list(e.args, names)})"
+    if isinstance(e, Element):
+        return names(e.var) + "".join(f"[{at(i)}]" for i in e.indices)
+    if isinstance(e, Tuple):
+        return f"({_list(e.items, names)})"
+    if isinstance(e, VectorLoad):
+        return f"load{e.count} align({e.align}) {at(e.pointer)}"
     if isinstance(e, Unsupported):
         return f"?{e.what}?"
     raise TypeError(type(e).__name__)
