@@ -23,7 +23,9 @@ _LACKING = frozenset({"CP9001", "CP9003"})
 def _parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="verify", description="Check ports against their CUDA originals.")
     p.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="target folder, or a folder of targets")
-    p.add_argument("--stages", default=",".join(STAGES), help="comma-separated: %(default)s")
+    p.add_argument(
+        "--stages", default=",".join(STAGES), help="comma-separated, with what they need: %(default)s"
+    )
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case (repeatable)")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--arch", default="", choices=["", *ARCHES], help="the GPU's own, or sm_90a without one")
@@ -44,7 +46,9 @@ def find_targets(dirs: list[Path]) -> list[Path]:
 
 
 def exit_code(verdicts: list[Verdict]) -> int:
-    """0 all good, 1 a check failed, 3 the environment lacks what was asked for."""
+    """0 all good, 1 a check failed, 3 the environment lacks what was asked for, 4 a bug."""
+    if any(s.code == "CP7099" for v in verdicts for s in v.stages):
+        return EXIT_BUG
     if any(v.status not in _GOOD for v in verdicts):
         return EXIT_FAILED
     if any(s.code in _LACKING for v in verdicts for s in v.stages):
@@ -84,6 +88,9 @@ def main(argv: list[str] | None = None) -> int:
     except SpecError as e:
         print("\n".join(f"CP6001: {p}" for p in e.problems), file=sys.stderr)
         return EXIT_USAGE
+    except OSError as e:
+        print(f"the system refused: {e}", file=sys.stderr)
+        return EXIT_ENVIRONMENT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED

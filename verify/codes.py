@@ -43,6 +43,7 @@ CODES: dict[str, str] = {
     "CP7022": "no case could be launched",
     "CP7024": "the port wrote elements that the original leaves alone",
     "CP7025": "the arguments of the spec do not fit the original's parameters",
+    "CP7099": "verify itself failed; this is a bug",
     # performance and environment
     "CP9001": "the CuTe DSL is missing or fails to import",
     "CP9002": "no usable NVIDIA GPU",

@@ -71,8 +71,6 @@ def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -
         tempfile.TemporaryDirectory(prefix="cuteport-build-") as folder,
         closing(ChildSide(PORT, {"target": place, "module": module}, gpu.arch, options.timeout)) as port,
     ):
-        if "parity" not in options.stages:
-            return []
         try:
             names, built, builder = _build(place, gpu.arch, Path(folder), options)
         except SideError as e:
@@ -85,7 +83,7 @@ def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -
         load = {"target": place, "cubin": str(cubin), "names": names}
         with quiet.shared():
             parity = _parity(target, spec, load, port, gpu, options, built, builder)
-        if parity.status is not Status.PASSED or "bench" not in options.stages:
+        if parity.status is not Status.PASSED or not options.wants("bench"):
             return [parity]
         assert parity.parity is not None
         with quiet.alone():

@@ -9,8 +9,8 @@ from verify.verdict import STAGES, StageName
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. `cases` empty means all; `arch` empty means the GPU's own, or sm_90a where there is none.
-    `timeout` is seconds per compile and per run of a case."""
+    """What to run; a stage brings those that it stands on. `cases` empty means all; `arch` empty means the
+    GPU's own, or sm_90a where there is none. `timeout` is seconds per compile and per run of a case."""
 
     stages: tuple[StageName, ...] = STAGES
     cases: tuple[str, ...] = ()
@@ -19,3 +19,7 @@ class Options:
     timeout: float = 120.0
     record: bool = False
     jobs: int = 1
+
+    def wants(self, stage: StageName) -> bool:
+        """True for the stages asked for and those that they stand on."""
+        return any(STAGES.index(stage) <= STAGES.index(s) for s in self.stages)

@@ -167,7 +167,9 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str) -> Built:
 
 
 def _variables(ptx: str) -> list[str]:
-    return re.findall(r"^\s*\.visible\s+\.(?:global|const)\b.*?([\w$]+)(?:\[\d*\])?(?:\s*=|;)", ptx, re.M)
+    return re.findall(
+        r"^\s*(?:\.visible\s+)?\.(?:global|const)\b.*?([\w$]+)(?:\[\d*\])?(?:\s*=|;)", ptx, re.M
+    )
 
 
 def _match(expression: str, candidates: list[str]) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -79,7 +80,7 @@ def verify_targets(
     All specs are read first: SpecError names every problem of every target before anything runs.
     """
     specs = load_specs(targets, options.cases)
-    wants_gpu = bool({"parity", "bench"} & set(options.stages))
+    wants_gpu = options.wants("parity")
     gpu, why = find_gpu() if wants_gpu else (None, "not asked for")
     arch = options.arch or (gpu.arch if gpu else DEFAULT_ARCH)
     if gpu is not None and arch != gpu.arch:
@@ -93,7 +94,7 @@ def verify_targets(
         return result.status is Status.PASSED
 
     open_gates = [t for t, spec in specs.items() if note(check_static(t, spec.port.module, spec.port.entry))]
-    if "compile" in options.stages:
+    if options.wants("compile"):
         jobs = [job_of(t, specs[t]) for t in open_gates]
         for result in compile_ports(jobs, arch, options.jobs, options.timeout):
             note(result)
@@ -123,7 +124,10 @@ def _all_on_gpu(
     quiet = Quiet()
 
     def one(target: Path) -> list[StageResult]:
-        return on_gpu(target, specs[target], gpu, options, quiet)
+        try:
+            return on_gpu(target, specs[target], gpu, options, quiet)
+        except Exception:  # a bug met by one target must not cost the others their results
+            return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
 
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
         waiting = {pool.submit(one, t): t for t in ready}
@@ -182,7 +186,7 @@ def _close(
         if name in ran:
             continue
         closed = next((s for s in done if s.status is not Status.PASSED), None)
-        if name not in options.stages:
+        if not options.wants(name):
             note(_stage(name, target, Status.NOT_RUN, None, "not asked for"))
         elif closed is not None and closed.status is not Status.NOT_RUN:
             note(_stage(name, target, Status.NOT_RUN, None, f"{closed.stage} ended {closed.status}"))

@@ -100,7 +100,11 @@ class ChildSide:
         """The loaded child. SideError where it can't be loaded."""
         if self._child is None:
             self._child = Child(child_env(self._arch, Path(self._dump.name)))
-            self.ask({"do": self.role.load, **self.load}, _START_SECONDS)
+            try:
+                self.ask({"do": self.role.load, **self.load}, _START_SECONDS)
+            except BaseException:
+                self.restart()  # half loaded is of no use to the next caller
+                raise
         return self._child
 
     def ask(self, job: Mapping[str, Any], timeout: float) -> dict[str, Any]:
@@ -115,7 +119,8 @@ class ChildSide:
             raise SideError("died", self.role.died, f"{e.how}; last output: {tail}") from None
         if not reply["ok"]:
             code = reply.get("code") or self.role.died
-            raise SideError("refused", code, reply["message"], reply.get("line"))
+            message = "\n".join(m for m in (reply["message"], reply.get("trace", "")) if m)
+            raise SideError("refused", code, message, reply.get("line"))
         return reply
 
     def once(self, job: Mapping[str, Any], timeout: float) -> dict[str, Any]:

@@ -1,0 +1,233 @@
+"""A stand-in for cuda.bindings.driver on host memory, so that everything above the driver runs without a GPU.
+
+Kernels are Python functions registered by name. Each call is checked against the real binding: the function
+must exist there and take that many arguments.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+from cuda.bindings import driver as real
+
+
+class CUresult(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+
+
+def _arity(name: str) -> int:
+    line = getattr(real, name).__doc__.splitlines()[0]
+    inside = re.search(r"\((.*)\)", line)
+    return len([p for p in inside.group(1).split(",") if p.strip()]) if inside else 0
+
+
+class FakeDriver:
+    """Functions as attributes, like the module. `kernels` maps a mangled name to (parameter sizes, function);
+    the function gets (grid, block, parameters as bytes)."""
+
+    CUstream_flags = real.CUstream_flags
+    CUdevice_attribute = real.CUdevice_attribute
+    CUfunction_attribute = real.CUfunction_attribute
+    CUstreamCaptureMode = real.CUstreamCaptureMode
+
+    def __init__(self) -> None:
+        self.kernels: dict[str, tuple[list[int], Callable[..., None]]] = {}
+        self.symbols: dict[str, tuple[int, int]] = {}
+        self.memory: dict[int, Any] = {}
+        self.calls: list[str] = []
+        self.clock = 0.0
+        self.capturing: list[Callable[[], None]] | None = None
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if not name.startswith("cu") or not hasattr(real, name):
+            raise AttributeError(name)
+        inner = globals().get(f"_{name}")
+        assert inner is not None, f"the fake has no {name}"
+
+        def call(*args: Any) -> Any:
+            optional = {"cuGraphGetNodes": 1}.get(name, 0)
+            assert _arity(name) - optional <= len(args) <= _arity(name), (name, args)
+            self.calls.append(name)
+            return inner(self, *args)
+
+        return call
+
+    def new(self, size: int) -> int:
+        room = (ctypes.c_ubyte * (size + 512))()
+        at = (ctypes.addressof(room) + 255) // 256 * 256
+        self.memory[at] = room
+        return at
+
+    def later(self, work: Callable[[], None], seconds: float = 1e-5) -> tuple[CUresult]:
+        if self.capturing is not None:
+            self.capturing.append(work)
+        else:
+            work()
+            self.clock += seconds
+        return (CUresult.CUDA_SUCCESS,)
+
+
+OK = CUresult.CUDA_SUCCESS
+
+
+def _cuInit(d, _flags):  # noqa: N802
+    return (OK,)
+
+
+def _cuDeviceGet(d, index):  # noqa: N802
+    return OK, index
+
+
+def _cuDevicePrimaryCtxRetain(d, _device):  # noqa: N802
+    return OK, object()
+
+
+def _cuCtxSetCurrent(d, _context):  # noqa: N802
+    return (OK,)
+
+
+def _cuCtxSynchronize(d):  # noqa: N802
+    return (OK,)
+
+
+def _cuStreamCreate(d, _flags):  # noqa: N802
+    return OK, 7
+
+
+def _cuDeviceGetAttribute(d, key, _device):  # noqa: N802
+    words = {"L2_CACHE_SIZE": 4096, "COMPUTE_CAPABILITY_MAJOR": 9, "COMPUTE_CAPABILITY_MINOR": 0}
+    return OK, next((v for k, v in words.items() if key.name.endswith(k)), 132)
+
+
+def _cuDeviceGetName(d, _length, _device):  # noqa: N802
+    return OK, b"NVIDIA Fake\0\0"
+
+
+def _cuDriverGetVersion(d):  # noqa: N802
+    return OK, 13000
+
+
+def _cuDeviceTotalMem(d, _device):  # noqa: N802
+    return OK, 1 << 30
+
+
+def _cuMemGetInfo(d):  # noqa: N802
+    return OK, 1 << 28, 1 << 30
+
+
+def _cuMemAlloc(d, size):  # noqa: N802
+    return OK, d.new(size)
+
+
+def _cuMemFree(d, at):  # noqa: N802
+    del d.memory[at]
+    return (OK,)
+
+
+def _cuMemcpyHtoD(d, to, source, size):  # noqa: N802
+    ctypes.memmove(to, source, size)
+    return (OK,)
+
+
+def _cuMemcpyDtoH(d, to, source, size):  # noqa: N802
+    ctypes.memmove(to, source, size)
+    return (OK,)
+
+
+def _cuMemcpyDtoD(d, to, source, size):  # noqa: N802
+    ctypes.memmove(to, source, size)
+    return (OK,)
+
+
+def _cuMemcpyDtoDAsync(d, to, source, size, _stream):  # noqa: N802
+    return d.later(lambda: ctypes.memmove(to, source, size))
+
+
+def _cuMemsetD8(d, to, byte, size):  # noqa: N802
+    ctypes.memset(to, byte, size)
+    return (OK,)
+
+
+def _cuMemsetD8Async(d, _to, _byte, _size, _stream):  # noqa: N802
+    return d.later(lambda: None, 4e-5)  # only ever scratch memory
+
+
+def _cuModuleLoadData(d, _image):  # noqa: N802
+    return OK, object()
+
+
+def _cuModuleGetFunction(d, _module, name):  # noqa: N802
+    return OK, name.decode()
+
+
+def _cuModuleGetGlobal(d, _module, name):  # noqa: N802
+    return (OK, *d.symbols[name.decode()])
+
+
+def _cuFuncGetParamInfo(d, function, index):  # noqa: N802
+    sizes = d.kernels[function][0]
+    if index >= len(sizes):
+        return CUresult.CUDA_ERROR_INVALID_VALUE, 0, 0
+    return OK, 0, sizes[index]
+
+
+def _cuFuncSetAttribute(d, _function, _key, _value):  # noqa: N802
+    return (OK,)
+
+
+def _cuLaunchKernel(d, function, gx, gy, gz, bx, by, bz, _smem, _stream, table, _extra):  # noqa: N802
+    sizes, body = d.kernels[function]
+    pointers = (ctypes.c_void_p * len(sizes)).from_address(table)
+    values = [ctypes.string_at(p, n) for p, n in zip(pointers, sizes, strict=True)]
+    try:
+        return d.later(lambda: body((gx, gy, gz), (bx, by, bz), values))
+    except MemoryError:
+        return (CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,)
+
+
+def _cuEventCreate(d, _flags):  # noqa: N802
+    return OK, [0.0]
+
+
+def _cuEventDestroy(d, _event):  # noqa: N802
+    return (OK,)
+
+
+def _cuEventRecord(d, event, _stream):  # noqa: N802
+    event[0] = d.clock
+    return (OK,)
+
+
+def _cuEventElapsedTime(d, start, end):  # noqa: N802
+    return OK, (end[0] - start[0]) * 1000
+
+
+def _cuStreamBeginCapture(d, _stream, _mode):  # noqa: N802
+    d.capturing = []
+    return (OK,)
+
+
+def _cuStreamEndCapture(d, _stream):  # noqa: N802
+    work, d.capturing = d.capturing, None
+    return OK, work
+
+
+def _cuGraphInstantiate(d, graph, _flags):  # noqa: N802
+    return OK, graph
+
+
+def _cuGraphGetNodes(d, graph, _count=0):  # noqa: N802
+    return OK, [], len(graph)
+
+
+def _cuGraphLaunch(d, graph, _stream):  # noqa: N802
+    for work in graph:
+        work()
+        d.clock += 1e-5
+    return (OK,)
