@@ -116,8 +116,9 @@ class Lower:
 
     def _bind(self, v: Var) -> Binding:
         if isinstance(v.type, Array):
-            if v.type.count is None:
-                return Binding(replace(v, type=Pointer(m.unit_of(v.type))))
+            if v.type.count is None:  # extern __shared__: a pointer to the launch's dynamic memory
+                base = replace(v, type=Pointer(m.unit_of(v.type)))
+                return Binding(place=m.Memory(VarRef(base), m.unit_of(v.type), v.type, small=True))
             flat = m.lowered(v.type)
             if flat is v.type:
                 return Binding(v)
@@ -254,6 +255,9 @@ class Lower:
 
     def _declare_box(self, box: m.Memory) -> None:
         base = box.pointer.operand if isinstance(box.pointer, x.Cast) else box.pointer
+        if isinstance(base, VarRef):
+            self.out.append(Decl(base.var, None, self.span))
+            return
         assert isinstance(base, x.Decay) and isinstance(base.array, VarRef)
         self.out.append(Decl(base.array.var, None, self.span))
 

@@ -1,8 +1,8 @@
 """Which C `for` loops are counted loops: `for i in cutlass.range(start, stop, step)`.
 
 A loop qualifies if nothing can tell the difference: the counter and everything its bound and step read
-stay unchanged in the body, no `break` or `return` leaves it, and the counter is signed 32 or 64 bits (the
-DSL compares bounds signed).
+stay unchanged in the body, no `break` or `return` leaves it, the step is a constant, and the counter is
+signed 32 or 64 bits (the DSL compares bounds signed).
 """
 
 from __future__ import annotations
@@ -123,11 +123,10 @@ def counted(s: For) -> ForRange | None:
     bound = cond.right
     if bound.type != t or not invariant(bound, changed | {counter}):
         return None
-    known = amount.value if isinstance(amount, x.Literal) else None
-    upward = sign > 0 and (known is None or known > 0)
-    downward = sign < 0 and known is not None and known > 0
-    if known is None and not _positive(amount):
-        return None
+    known = int(amount.value) if isinstance(amount, x.Literal) else 0
+    if known <= 0:
+        return None  # the DSL turns a step it does not know at trace time into selects around the loop
+    upward, downward = sign > 0, sign < 0
     if upward and cond.op in ("<", "<="):
         stop = bound if cond.op == "<" else _plus(bound, 1)
     elif downward and cond.op in (">", ">="):
@@ -136,8 +135,8 @@ def counted(s: For) -> ForRange | None:
         return None
     if stop is None:
         return None
-    signed_step = amount if sign > 0 else x.Literal(-int(known or 0), t)
-    return ForRange(counter, start, stop, _as(signed_step, t), s.body, s.unroll, s.span, s.comments)
+    step_by = x.Literal(sign * known, I32)
+    return ForRange(counter, start, stop, step_by, s.body, s.unroll, s.span, s.comments)
 
 
 def _signed_bound(cond: x.Binary, counter: Var, start: Expr) -> x.Binary:
@@ -153,17 +152,6 @@ def _signed_bound(cond: x.Binary, counter: Var, start: Expr) -> x.Binary:
         return cond
     assert isinstance(left, x.Cast)
     return replace(cond, left=left.operand, right=_as(right, counter.type))
-
-
-def _positive(e: Expr) -> bool:
-    """Steps whose sign is known: products and sums of block and grid sizes and positive constants."""
-    if isinstance(e, x.Literal):
-        return e.value > 0
-    if isinstance(e, x.Special):
-        return e.base in ("blockDim", "gridDim")
-    if isinstance(e, x.Cast):
-        return _positive(e.operand)
-    return isinstance(e, x.Binary) and e.op in ("+", "*") and _positive(e.left) and _positive(e.right)
 
 
 def _plus(e: Expr, k: int) -> Expr | None:
