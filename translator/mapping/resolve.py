@@ -125,7 +125,7 @@ def _matches_one(pattern: str, t: Type) -> bool:
         pointee = t.to if isinstance(t, Pointer) else t.of
         return pattern == "ptr" or matches(pattern.removeprefix("ptr:").replace("/", "|"), pointee)
     if isinstance(t, Struct):
-        return pattern == "struct" or t.name in _STRUCT_PATTERNS.get(pattern, ())
+        return pattern in ("struct", t.name) or t.name in _STRUCT_PATTERNS.get(pattern, ())
     if not isinstance(t, Scalar):
         return False
     if pattern == "int":
@@ -294,9 +294,10 @@ def _values(
         elif text is not None:
             values[a.name] = text
             if const is not None:
-                values[f"{a.name}:lit"] = _literal(const)
+                values[f"{a.name}:lit"] = literal(const)
     return values
 
 
-def _literal(value: int | float) -> str:
+def literal(value: int | float | str) -> str:
+    """A constant as Python text; masks in hexadecimal."""
     return f"0x{value:X}" if isinstance(value, int) and value > 0x7FFFFFFF else repr(value)

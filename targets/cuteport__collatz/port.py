@@ -1,0 +1,120 @@
+"""CuTe DSL port of `collatz`."""
+
+# CUDA: collatz.cu:6-26
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Boolean, Int32, Int64, Numeric, Pointer, Uint64
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def collatz_kernel(start: cutlass.Pointer[Int64, gmem], steps: cutlass.Pointer[Int32, gmem], peak: cutlass.Pointer[Uint64, gmem], n: Int32, limit: Int32):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        x = Uint64(start[i])
+        top = x
+        count = Int32(0)
+        again = Boolean(True)
+        while again:
+            if x & 1 != 0:
+                x = 3 * x + 1
+            else:
+                x = x >> 1
+            if x > top:
+                top = x
+            count = count + 1
+            again = count < limit and x > 1
+        # negative: gave up
+        steps[i] = count if x == 1 else -count
+        peak[i] = top
+
+
+@cute.jit
+def collatz_launch(
+    start: cutlass.Pointer[Int64, gmem],
+    steps: cutlass.Pointer[Int32, gmem],
+    peak: cutlass.Pointer[Uint64, gmem],
+    n: Int32,
+    limit: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    collatz_kernel(start, steps, peak, n, limit).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_collatz(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        collatz_launch,
+        device_pointer(16, Int64),
+        device_pointer(16, Int32),
+        device_pointer(16, Uint64),
+        Int32(0),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def collatz(
+    start: torch.Tensor | int,
+    steps: torch.Tensor | int,
+    peak: torch.Tensor | int,
+    n: int,
+    limit: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `collatz` (collatz.cu:6).
+
+    The original's launch: grid ((65536 + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = (512, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_collatz(axes(block))(
+        device_pointer(start, Int64),
+        device_pointer(steps, Int32),
+        device_pointer(peak, Uint64),
+        Int32(n),
+        Int32(limit),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

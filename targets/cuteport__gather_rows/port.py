@@ -1,0 +1,119 @@
+"""CuTe DSL port of `gather_rows`."""
+
+# CUDA: gather_rows.cu:10-24
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def gather_rows_kernel(table: cutlass.Pointer[Float32, gmem], idx: cutlass.Pointer[Int64, gmem], out: cutlass.Pointer[Float32, gmem], count: Int64, dim: Int64):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    gdimx, _, _ = cute.arch.grid_dim()
+    i = Int64(bidx)
+    while i < count:
+        r = idx[i]
+        dst = out + i * dim
+        if r < 0:
+            d = Int64(tidx)
+            while d < dim:
+                dst[d] = Float32(0.0)
+                d = d + Int64(bdimx)
+        else:
+            src = table + r * dim
+            d_1 = Int64(tidx)
+            while d_1 < dim:
+                dst[d_1] = src[d_1]
+                d_1 = d_1 + Int64(bdimx)
+        i = i + Int64(gdimx)
+
+
+@cute.jit
+def gather_rows_launch(
+    table: cutlass.Pointer[Float32, gmem],
+    idx: cutlass.Pointer[Int64, gmem],
+    out: cutlass.Pointer[Float32, gmem],
+    count: Int64,
+    dim: Int64,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    gather_rows_kernel(table, idx, out, count, dim).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_gather_rows(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        gather_rows_launch,
+        device_pointer(16, Float32),
+        device_pointer(16, Int64),
+        device_pointer(16, Float32),
+        Int64(0),
+        Int64(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def gather_rows(
+    table: torch.Tensor | int,
+    idx: torch.Tensor | int,
+    out: torch.Tensor | int,
+    count: int,
+    dim: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (256, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `gather_rows` (gather_rows.cu:10).
+
+    The original's launch: grid ((4096 < 65535) ? 4096 : 65535, 1, 1), block (256, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = (4096, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_gather_rows(axes(block))(
+        device_pointer(table, Float32),
+        device_pointer(idx, Int64),
+        device_pointer(out, Float32),
+        Int64(count),
+        Int64(dim),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )
