@@ -57,6 +57,8 @@ def compare(
     same = bool(np.array_equal(_bits(port), _bits(original)))
     if not dtype.is_float:
         return _integers(port, original, same, again if order_dependent else None)
+    if same and reference is None:  # equal bits need no arithmetic, whatever they mean
+        return Comparison("original", n, bitwise_equal=True, limit="equal bits")
     p, o = decode(port, dtype), decode(original, dtype)
     wrong = np.isnan(p) != np.isnan(o)
     wrong |= (np.isinf(p) | np.isinf(o)) & (p != o) & ~(np.isnan(p) & np.isnan(o))

@@ -1,0 +1,98 @@
+"""Parity and bench through real child processes, with the stand-in driver put into the children."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from saxpy_target import write_target
+from test_verify_bench import BENCH_PORT
+
+from verify import gpu
+from verify.environment import Gpu
+from verify.gpu import Quiet, on_gpu
+from verify.options import Options
+from verify.spec import load_spec
+from verify.verdict import CompileFacts, Status
+
+HERE = Path(__file__).parent
+# Loaded by every Python that finds it on its path at start.
+SITE = f"""
+import sys
+sys.path.insert(0, {str(HERE)!r})
+import cuda.bindings
+from fake_driver import FakeDriver
+from in_process import saxpy_kernel
+fake = FakeDriver()
+fake.kernels["k"] = fake.kernels["port"] = ([4, 4, 8, 8], saxpy_kernel)
+cuda.bindings.driver = fake
+"""
+FACTS = CompileFacts(
+    arch="sm_90a",
+    compile_seconds=0,
+    ptx_bytes=1,
+    ptx_sha256="",
+    cubin_bytes=1,
+    cubin_sha256="",
+    kernels=[],
+)
+FAKE = Gpu("NVIDIA Fake", "sm_90a", 1, 4096, 1 << 30, "CUDA 13.0")
+
+
+@pytest.fixture(autouse=True)
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SITE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
+
+    def build(_place: str, _arch: str, folder: Path, _options: Options):  # type: ignore[no-untyped-def]
+        (folder / "cubin").write_bytes(b"x")
+        return {"saxpy": "k"}, FACTS, "none"
+
+    monkeypatch.setattr(gpu, "_build", build)
+
+
+def stages(folder: Path, port: str, reference: str = "", timeout: float = 60.0):  # type: ignore[no-untyped-def]
+    target = write_target(folder, port)
+    if reference:
+        (target / "reference.py").write_text(reference)
+    return on_gpu(target, load_spec(target), FAKE, Options(timeout=timeout), Quiet())
+
+
+def test_a_right_port_passes_both_stages(tmp_path: Path) -> None:
+    reference = (
+        "def reference(args, sizes):\n    return {'y': args['a'] * args['x'].astype('f8') + args['y']}\n"
+    )
+    parity, bench = stages(tmp_path / "t", BENCH_PORT, reference)
+    assert parity.status is Status.PASSED, parity.message
+    assert bench.status is Status.PASSED, bench.message
+    assert parity.parity is not None
+    assert "fp64" in parity.parity.rule
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ("import os; os.abort()", Status.CRASHED, "CP7004"),
+        ("import time; time.sleep(60)", Status.TIMEOUT, "CP7005"),
+        ("pass", Status.LAUNCH_ERROR, "CP7011"),
+    ],
+)
+def test_a_port_that_breaks_its_process(tmp_path: Path, body: str, status: Status, code: str) -> None:
+    port = f"def saxpy(n, a, x, y, *, grid=None, block=None, smem=0, stream=None):\n    {body}\n"
+    (parity,) = stages(tmp_path / "t", port, timeout=4)
+    assert (parity.status, parity.code) == (status, code), parity.message
+
+
+def test_a_port_that_fails_to_import(tmp_path: Path) -> None:
+    (parity,) = stages(tmp_path / "t", "raise RuntimeError('no such thing')\n")
+    assert (parity.status, parity.code) == (Status.COMPILE_ERROR, "CP6101")
+    assert parity.line == 1
+
+
+def test_a_failing_reference_is_named(tmp_path: Path) -> None:
+    (parity,) = stages(tmp_path / "t", BENCH_PORT, "def reference(args, sizes):\n    return 1 / 0\n")
+    assert (parity.status, parity.code) == (Status.AMBIGUOUS, "CP7019")
+    assert "division" in parity.message
