@@ -18,7 +18,7 @@ from translator.diag.diagnostic import Sink
 from translator.emit import Draft, emit
 from translator.frontend.build import build_model
 from translator.frontend.project import KernelReading
-from translator.model.check import check
+from translator.model.check import problems
 from translator.model.kernel import KernelModel
 from translator.outcome import Stage
 from translator.passes import lower
@@ -47,9 +47,9 @@ def translate(reading: KernelReading, sink: Sink, stages: list[Stage], watch: Wa
             watch(name, made)
         return None if sink.refused else made
 
-    if (model := stage("model", lambda: checked(build_model(reading, sink)))) is None:
+    if (model := stage("model", lambda: build_model(reading, sink))) is None:
         return None
-    if (lowered := stage("passes", lambda: checked(lower(model, sink)))) is None:
+    if (lowered := stage("passes", lambda: lower(sound(model), sink))) is None:
         return None
     if (draft := stage("emit", lambda: emit(lowered, sink))) is None:
         return None
@@ -58,8 +58,12 @@ def translate(reading: KernelReading, sink: Sink, stages: list[Stage], watch: Wa
     return Translation(model, draft, spec)
 
 
-def checked(model: KernelModel | None) -> KernelModel | None:
-    """`model` itself, after the checker has agreed with it; a broken one is a bug of the stage before."""
-    if model is not None and (problems := check(model)):
-        raise AssertionError(f"the model is broken: {problems[0]}")
+class BrokenModelError(Exception):
+    """The checker disagrees with a model: a bug of the stage that made it, told before it can spread."""
+
+
+def sound(model: KernelModel, *, lowered: bool = False) -> KernelModel:
+    """`model` itself, after the checker has agreed with it."""
+    if found := problems(model, lowered=lowered):
+        raise BrokenModelError(f"{found[0]} ({len(found)} in all)")
     return model

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from translator.diag.render import Sources, render
@@ -52,7 +51,8 @@ def show_port(report: Report) -> None:
     """The kernels in a table, what was said about them, and what was proven."""
     console = _console()
     _show_findings(console, report.outcomes)
-    console.print(_kernel_table(report.outcomes))
+    styles = ["green" if o.status in GOOD else "red" for o in report.outcomes]
+    _print_table(console, _kernel_rows(report.outcomes), styles)
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items())
     what = f"{report.kernels} kernels from {report.files} files in {report.seconds:.1f} s"
     console.print(Text(f"{what}: {counts or 'nothing to port'}"))
@@ -63,16 +63,16 @@ def show_port(report: Report) -> None:
         console.print(Text(f"run folder: {report.run_folder}"))
 
 
-def _kernel_table(outcomes: Sequence[Outcome]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("kernel", overflow="fold")
-    table.add_column("status")
-    table.add_column("seconds", justify="right")
-    table.add_column("written to, or why not", overflow="fold")
-    for o in outcomes:
-        style = "green" if o.status in GOOD else "red"
-        table.add_row(Text(o.name), Text(o.status, style=style), f"{o.seconds:.2f}", Text(_what_of(o)))
-    return table
+def _kernel_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    return [(o.name, o.status, f"{o.seconds:.2f} s", _what_of(o)) for o in outcomes]
+
+
+def _print_table(console: Console, rows: Sequence[tuple[str, ...]], styles: Sequence[str]) -> None:
+    """Columns padded to their widest cell, the last one left as it is."""
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    for row, style in zip(rows, styles, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        console.print(Text("  ".join([*cells, row[-1]]).rstrip(), style=style))
 
 
 def _what_of(outcome: Outcome) -> str:
@@ -98,17 +98,14 @@ def show_analysis(found: Preflight) -> None:
     """One line per kernel, then totals by class of work, by refusal and by construct."""
     console = _console()
     _show_findings(console, found.problems)
-    table = Table(box=None, pad_edge=False)
-    for name in ("kernel", "lines", "tier", "effort"):
-        table.add_column(name, justify="right" if name in ("lines", "tier") else "left", overflow="fold")
-    table.add_column("uses; or what stops it", overflow="fold")
+    rows = [("kernel", "lines", "tier", "effort", "uses; or what stops it")]
     for k in found.kernels:
         worst = [f for f in k.outcome.findings if f.severity == "error"]
         stops = "; ".join(dict.fromkeys(f"{f.code} {f.message}" for f in worst))
         name = f"{k.outcome.source}:{k.outcome.line} {k.outcome.name}"
-        row = (Text(name), str(k.lines), str(k.tier), k.effort, Text(stops or ", ".join(k.constructs)))
-        table.add_row(*row, style="" if k.effort == "automatic" else "yellow")
-    console.print(table)
+        rows.append((name, str(k.lines), str(k.tier), k.effort, stops or ", ".join(k.constructs)))
+    styles = ["bold", *("" if k.effort == "automatic" else "yellow" for k in found.kernels)]
+    _print_table(console, rows, styles)
     total = len(found.kernels)
     console.print(Text(f"{total} kernels in {found.files} files, {found.seconds:.1f} s"))
     efforts = ", ".join(f"{n} {effort}" for effort, n in found.efforts.items())

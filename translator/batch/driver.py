@@ -16,7 +16,7 @@ from translator.batch.groups import alone, groups
 from translator.batch.judge import judge
 from translator.batch.work import Part, Ported, translate_part
 from translator.diag.diagnostic import Diagnostic, Sink, Span
-from translator.frontend.inputs import ReadOptions, collect
+from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
 from translator.outcome import Finding, Outcome, Report
 from translator.output import EditedError, Wanted, file_safe, folder_names, write_folder
 from translator.settings import Settings
@@ -74,7 +74,7 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     """Read and translate in child processes; `run.ported` is what came back, best reading of each kernel."""
     sink = Sink()
     options = read_options(run.settings)
-    inputs = collect(paths, options, sink)
+    inputs = without_own(collect(paths, options, sink), paths, run.settings.out)
     run.report.files = len(inputs.units)
     keep = run.run_folder if run.settings.keep_stages else None
     parts = [Part(part, options, keep, census) for part in groups(inputs)]
@@ -85,6 +85,21 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
         if one.bug:  # never shown: the run folder holds it
             name = f"{k:04}-{file_safe(one.outcome.name)}.traceback.txt"
             runs.save_bug(run.run_folder, one.bug, name)
+
+
+def without_own(inputs: Inputs, paths: Sequence[str], out: Path) -> Inputs:
+    """`inputs` less what cuteport wrote: the output folder and targets' device slices, unless named."""
+    named = {Path(p).resolve() for p in paths}
+    own = out.resolve()
+
+    def wanted(unit: UnitInput) -> bool:
+        path = Path(unit.path).resolve()
+        if path in named or any(own == n or own in n.parents for n in named):
+            return True
+        is_slice = path.name == "device.cu" and (path.parent.parent / "spec.toml").exists()
+        return not is_slice and own not in path.parents
+
+    return Inputs([u for u in inputs.units if wanted(u)], inputs.includers)
 
 
 def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> list[Ported]:
