@@ -7,8 +7,8 @@ from typing import Any
 
 from clang.cindex import conf
 
-from translator.diag.diagnostic import Span
-from translator.frontend import ast, builtins, lift_construct, lift_expr
+from translator.diag.diagnostic import Sink, Span
+from translator.frontend import ast, builtins, inline, lift_construct, lift_expr
 from translator.frontend.clang import HEADERS
 from translator.frontend.convert import convert, deref
 from translator.frontend.lift_types import canonical, is_function_pointer, is_reference, strip_reference
@@ -26,10 +26,7 @@ from translator.model.expr import (
     Literal,
     Member,
     Unary,
-    Unsupported,
-    VarRef,
 )
-from translator.model.stmt import Return
 from translator.model.types import (
     BF16,
     BOOL,
@@ -45,7 +42,6 @@ from translator.model.types import (
     Type,
     same,
 )
-from translator.model.walk import map_expr, walk_expr
 
 _SMALL_FLOATS = (F16, BF16, F8E4M3, F8E5M2)
 _PAIRS = ("__half2", "__nv_bfloat162")
@@ -129,7 +125,7 @@ def argument(scope: Scope, c: Any, wanted: Any, target: Any, position: int) -> E
         if isinstance(made, Comma) or same(made.type, to):
             return made
         return lift_expr.lift(scope, c)
-    return lift_expr.value_of(scope, c, scope.types.of(wanted))
+    return lift_expr.value_of(scope, c, scope.types.of_parameter(wanted))
 
 
 def _default_argument(scope: Scope, c: Any, target: Any, position: int) -> Expr:
@@ -167,29 +163,64 @@ def _device_function(scope: Scope, c: Any, target: Any, wants_object: bool) -> E
             args = args[1:]
         elif not static:
             this = [_method_object(scope, c, children[0])]
-    this_type = this[0].type if this else None
-    callee: Callee = scope.lifting.lift_function(
-        scope.lifting,
-        target,
-        this_type=this_type,
-        by_pointer=wants_object and is_reference(target.result_type),
-    )
-    made = list(this) if callee.has_this else []
-    for capture in callee.captures:
-        made.append(_captured(scope, c, capture))
-    for k, (arg, wanted) in enumerate(zip(args, parameter_types(target), strict=False)):
-        if k not in callee.dropped:
-            made.append(argument(scope, arg, wanted, target, k))
     if conf.lib.clang_isFunctionTypeVariadic(target.type):
         raise LiftError("CP1134", c, name=target.spelling)
+    gives_reference = is_reference(target.result_type)
+    if gives_reference and not wants_object:
+        made = _element_access(scope, c, target, this, args)
+        if made is not None:
+            return made
+    callee, given = _prepared(scope, c, target, this, args, by_pointer=wants_object and gives_reference)
     span = ast.span(c)
     if callee.by_pointer:
-        inlined = _inlined(callee, made)
+        inlined = inline.object_of(callee.function, given)
         if inlined is not None:
             return inlined
-        pointer = Call(callee.function.symbol, tuple(made), callee.function.result, span)
+        pointer = Call(callee.function.symbol, tuple(given), callee.function.result, span)
         return deref(pointer, scope.types.of(target.result_type), span)
-    return Call(callee.function.symbol, tuple(made), callee.function.result, span)
+    return Call(callee.function.symbol, tuple(given), callee.function.result, span)
+
+
+def _prepared(
+    scope: Scope, c: Any, target: Any, this: list[Expr], args: list[Any], *, by_pointer: bool
+) -> tuple[Callee, list[Expr]]:
+    """The lifted callee and the arguments it is given."""
+    callee = scope.lifting.lift_function(
+        scope.lifting, target, this_type=this[0].type if this else None, by_pointer=by_pointer
+    )
+    made = list(this) if callee.has_this else []
+    made += [_captured(scope, c, x) for x in callee.captures]
+    wanted = parameter_types(target)
+    made += [
+        argument(scope, arg, t, target, k)
+        for k, (arg, t) in enumerate(zip(args, wanted, strict=False))
+        if k not in callee.dropped
+    ]
+    return callee, made
+
+
+def _element_access(scope: Scope, c: Any, target: Any, this: list[Expr], args: list[Any]) -> Expr | None:
+    """`v[i]` by an operator or method that only names an element: that element; else None."""
+    definition = target.get_definition()
+    if definition is None or not _only_returns(definition):
+        return None
+    lifting = scope.lifting
+    lifting.sink, sink = Sink(), lifting.sink
+    try:
+        callee, given = _prepared(scope, c, target, this, args, by_pointer=True)
+        refused = lifting.sink.refused
+    except LiftError:
+        return None
+    finally:
+        lifting.sink = sink
+    return None if refused else inline.object_of(callee.function, given)
+
+
+def _only_returns(definition: Any) -> bool:
+    for part in ast.children(definition):
+        if part._kind_id == ast.COMPOUND_STMT:
+            return [x._kind_id for x in ast.children(part)] == [ast.RETURN_STMT]
+    return False
 
 
 def _captured(scope: Scope, c: Any, declaration: Any) -> Expr:
@@ -209,31 +240,6 @@ def _method_object(scope: Scope, c: Any, callee: Any) -> Expr:
     if scope.this is None:
         raise LiftError("CP1122", c, what="it captures `this`")
     return scope.this
-
-
-def _inlined(callee: Callee, args: list[Expr]) -> Expr | None:
-    """The object named by `T& f(…) { return object; }` with the arguments in place, if they are simple."""
-    body = callee.function.body
-    if len(body) != 1 or not isinstance(body[0], Return) or body[0].value is None:
-        return None
-    if not all(is_simple(a) for a in args):
-        return None
-    given = dict(zip(callee.function.params, args, strict=True))
-
-    def put(e: Expr) -> Expr:
-        return given.get(e.var, e) if isinstance(e, VarRef) else e
-
-    made = map_expr(body[0].value, put)
-    t = callee.function.result
-    return deref(made, t.to, made.span) if isinstance(t, Pointer) else None
-
-
-_WITH_EFFECT = (Assign, IncDec, Call, Intrinsic, Unsupported)
-
-
-def is_simple(e: Expr) -> bool:
-    """True if evaluating `e` twice, or not at all, changes nothing."""
-    return not any(isinstance(x, _WITH_EFFECT) for x in walk_expr(e))
 
 
 def _implicit_method(scope: Scope, c: Any, target: Any) -> Expr | None:
@@ -276,13 +282,16 @@ def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
             text = lift_expr.named_text(scope, *_place(c))
             return Literal(float(value) if result.is_float else int(value), result, span, text)
     in_std = target.semantic_parent is not None and target.semantic_parent.spelling == "std"
-    name = builtins.c_name(name, args[0].type if args else None, in_std)
+    promoted = (
+        result == F64 and target.get_num_template_arguments() > 0
+    )  # pow(float, int) is pow(double, double)
+    name = builtins.c_name(name, F64 if promoted else args[0].type if args else None, in_std)
     if name in builtins.SAME_TYPE:
         args = [convert(a, result, a.span) for a in args]
-    elif name in builtins.CLASSIFY or (result == F64 and target.get_num_template_arguments() > 0):
+    elif name in builtins.CLASSIFY:
         args = [convert(a, builtins.math_type(a.type), a.span) for a in args]
-        if result == F64 and name not in builtins.CLASSIFY:
-            args = [convert(a, F64, a.span) for a in args]
+    elif promoted:
+        args = [convert(a, F64, a.span) for a in args]
     return Intrinsic(name, tuple(args), result, span)
 
 
@@ -354,6 +363,6 @@ def _small_compound(scope: Scope, op: str, cursors: list[Any], t: Type, span: Sp
     value = lift_expr.value_of(scope, cursors[1], t)
     if not isinstance(t, Struct):
         return Assign(to, op, value, t, span, t)
-    if not is_simple(to):
+    if not inline.is_simple(to):
         raise LiftError("CP1127", cursors[0], what=f"operator{op}= on an object computed with side effects")
     return Assign(to, "", Intrinsic(builtins.PAIR_OPERATORS["operator" + op], (to, value), t, span), t, span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from translator.frontend import ast, lift_call, lift_expr, lift_init
+from translator.frontend import ast, inline, lift_call, lift_expr, lift_init
 from translator.frontend.convert import as_construct, convert, zero
 from translator.frontend.lift_types import members
 from translator.frontend.refusal import LiftError
@@ -20,7 +20,7 @@ from translator.model.expr import (
 )
 from translator.model.stmt import Decl, ExprStmt, Return
 from translator.model.types import Array, Scalar, Struct, Type, same
-from translator.model.walk import map_expr, walk_expr
+from translator.model.walk import walk_expr
 
 
 def construct(scope: Scope, c: Any, target: Any) -> Expr:
@@ -118,9 +118,19 @@ def leaves_uninitialised(scope: Scope, c: Any) -> bool:
     t = scope.type_of(c)
     while isinstance(t, Array):
         t = t.of
-    if ast.has_written_body(target):
+    if ast.has_written_body(target) and not _is_empty(target):
         return False
     return not isinstance(t, Struct) or not _does_something(scope, t)
+
+
+def _is_empty(constructor: Any) -> bool:
+    """True of `T() {}`: no initialiser list, no statement."""
+    parts = ast.children(constructor.get_definition())
+    if any(
+        x._kind_id == ast.MEMBER_REF or ast.UNEXPOSED_EXPR <= x._kind_id < ast.UNEXPOSED_STMT for x in parts
+    ):
+        return False
+    return all(not ast.children(x) for x in parts if x._kind_id == ast.COMPOUND_STMT)
 
 
 def _does_something(scope: Scope, t: Struct) -> bool:
@@ -141,7 +151,7 @@ def _does_something(scope: Scope, t: Struct) -> bool:
 
 def _has_default_body(scope: Scope, t: Struct) -> bool:
     constructor = default_constructor(scope, t)
-    return constructor is not None and ast.has_written_body(constructor)
+    return constructor is not None and ast.has_written_body(constructor) and not _is_empty(constructor)
 
 
 def default_constructor(scope: Scope, t: Struct) -> Any:
@@ -177,12 +187,8 @@ def _memberwise(callee: Callee, given: tuple[Expr, ...], t: Struct, span: Any) -
     if self_var in used or not all(same(v.type, f.type) for v, f in zip(values, t.fields, strict=True)):
         return None
     params = callee.function.params
-    costly = [p for p, a in zip(params, given, strict=True) if not lift_call.is_simple(a)]
+    costly = [p for p, a in zip(params, given, strict=True) if not inline.is_simple(a)]
     if len(costly) > 1 or any(used.count(p) != 1 for p in costly):
         return None
     by_var = dict(zip(params, given, strict=True))
-
-    def put(e: Expr) -> Expr:
-        return by_var.get(e.var, e) if isinstance(e, VarRef) else e
-
-    return Construct(t, tuple(map_expr(v, put) for v in values), span)
+    return Construct(t, tuple(inline.substituted(v, by_var) for v in values), span)

@@ -13,6 +13,7 @@ from translator.frontend import ast, lift_init, lift_lambda, lift_stmt
 from translator.frontend.clang import HEADERS, Unit
 from translator.frontend.constants import integer_value
 from translator.frontend.convert import as_construct
+from translator.frontend.inline import with_values
 from translator.frontend.lift_construct import field_initialisers
 from translator.frontend.lift_types import Types, is_reference
 from translator.frontend.refusal import LiftError
@@ -107,6 +108,8 @@ def lift_function(
         made = _function(lifting, definition, this_type, by_pointer=by_pointer, is_kernel=False)
     finally:
         lifting.open_functions.pop()
+    by_symbol = {f.function.symbol: f.function for f in lifting.functions.values()}
+    made = replace(made, function=with_values(made.function, by_symbol))
     lifting.functions[key] = made
     return made
 
@@ -115,10 +118,10 @@ def _function(
     lifting: Lifting, c: Any, this_type: Type | None, *, by_pointer: bool, is_kernel: bool
 ) -> Callee:
     parts = ast.children(c)
+    lifting.checked[c.data[0]] = (c.spelling, c)
     code = next((x for x in parts if x._kind_id == ast.COMPOUND_STMT), None)
     if code is None:
         raise LiftError("CP1101", None, name=c.spelling)
-    lifting.checked[c.data[0]] = (c.spelling, c)
     template_args = _template_args(c)
     scope = Scope(lifting, c.spelling, by_pointer=by_pointer)
     scope.template_values = {n: int(v) for n, v in template_args if re.fullmatch(r"-?\d+", v)}
@@ -142,7 +145,7 @@ def _function(
         params += [this] if has_this else []
     dropped: set[int] = set()
     for k, p in enumerate(x for x in parts if x._kind_id == ast.PARM_DECL):
-        t = scope.type_of(p)
+        t = scope.types.of_parameter(p.type)
         var = scope.declare(p, p.spelling or f"arg{k}", "param", kind=t)
         if isinstance(t, Struct) and not t.fields and not is_kernel:
             dropped.add(k)

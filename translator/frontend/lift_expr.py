@@ -193,6 +193,9 @@ def _name(scope: Scope, c: Any) -> Expr:
         return lift_global.reference(scope, c, declaration)
     if kind in (ast.FUNCTION_DECL, ast.CXX_METHOD):
         raise LiftError("CP1115", c, what=f"{declaration.spelling} used as a value")
+    value = constant(scope, c)  # a variable template, which the tree does not show
+    if value is not None:
+        return value
     raise LiftError("CP1135", c, what=c.spelling or scope.text(c))
 
 
@@ -337,6 +340,10 @@ def _init_list(scope: Scope, c: Any) -> Expr:
     return as_construct(lift_init.init(scope, c, scope.type_of(c)))
 
 
+def _compound_literal(scope: Scope, c: Any) -> Expr:
+    return as_construct(lift_init.init(scope, ast.operand_children(c)[-1], scope.type_of(c)))
+
+
 @cache
 def _lifters() -> dict[int, Lifter]:
     """Kind of cursor → what lifts it; made on first use, when all of these modules are loaded."""
@@ -361,6 +368,7 @@ def _lifters() -> dict[int, Lifter]:
         ast.UNEXPOSED_EXPR: _implicit,
         ast.CALL_EXPR: lift_call.call,
         ast.INIT_LIST_EXPR: _init_list,
+        ast.COMPOUND_LITERAL_EXPR: _compound_literal,
         ast.LAMBDA_EXPR: lift_lambda.closure,
         **dict.fromkeys(ast.CASTS, _cast),
     }

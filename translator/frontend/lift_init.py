@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from translator.frontend import ast, lift_expr
-from translator.frontend.convert import zero
+from translator.frontend.convert import wrap, zero
 from translator.frontend.refusal import LiftError
 from translator.frontend.scope import Scope
-from translator.model.expr import Expr, InitList, String
-from translator.model.types import Array, Struct, Type
+from translator.model.expr import Expr, InitList, Literal, String
+from translator.model.types import I8, Array, Scalar, Struct, Type
 
 
 def init(scope: Scope, c: Any, t: Type) -> Expr:
@@ -43,11 +43,19 @@ def _is_whole(scope: Scope, c: Any, t: Type) -> bool:
 
 def _array_from_value(scope: Scope, c: Any, t: Array) -> Expr:
     made = lift_expr.lift(scope, c)
-    if isinstance(made, InitList | String):
+    if isinstance(made, String):
+        return characters(made, t)
+    if isinstance(made, InitList):
         return made
     if c._kind_id == ast.CALL_EXPR or not ast.operand_children(c):
         return InitList((), t, ast.span(c))  # elements with trivial constructors
     raise LiftError("CP1130", c, name=str(t), what="an array from another array")
+
+
+def characters(text: String, t: Array) -> Expr:
+    """A string literal as the elements of a character array."""
+    of = t.of if isinstance(t.of, Scalar) else I8
+    return InitList(tuple(Literal(wrap(b, of), of, text.span) for b in text.value.encode()), t, text.span)
 
 
 def _list(scope: Scope, items: list[Any], t: Array | Struct, span: Any) -> InitList:

@@ -16,7 +16,7 @@ from translator.frontend.convert import address_of, convert
 from translator.frontend.lift_types import is_reference
 from translator.frontend.refusal import BY_KIND, LiftError
 from translator.frontend.scope import Scope
-from translator.model.expr import Comma, Expr, InitList, Literal, String, Unary, Unsupported, VarRef
+from translator.model.expr import Comma, Expr, Literal, Unary, Unsupported, VarRef
 from translator.model.stmt import (
     Block,
     Break,
@@ -32,7 +32,7 @@ from translator.model.stmt import (
     Switch,
     While,
 )
-from translator.model.types import BOOL, I8, VOID, Array, Pointer, Struct
+from translator.model.types import BOOL, VOID, Array, Pointer, Struct
 
 Lifter = Callable[[Scope, Any, Span], list[Stmt]]
 
@@ -143,8 +143,6 @@ def variable(scope: Scope, c: Any) -> list[Stmt]:
     value: Expr | None = None
     if init is not None and not lift_construct.leaves_uninitialised(scope, init):
         value = lift_init.init(scope, init, t)
-    if isinstance(value, String):
-        value = _characters(value, t)
     return [Decl(scope.declare(c, c.spelling, kind=t, align=align), value, span)]
 
 
@@ -158,11 +156,6 @@ def _alignment(scope: Scope, c: Any) -> int:
 
 def _is_const_array(t: Any, c: Any) -> bool:
     return isinstance(t, Array) and "const" in c.type.spelling.split()
-
-
-def _characters(text: String, t: Any) -> Expr:
-    items = tuple(Literal(b if b < 128 else b - 256, I8, text.span) for b in text.value.encode())
-    return InitList(items, t, text.span)
 
 
 def _reference(scope: Scope, c: Any, init: Any, span: Span) -> Stmt:

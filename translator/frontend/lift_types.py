@@ -120,6 +120,14 @@ class Types:
             self._made[key] = made
         return self._made[key]
 
+    def of_parameter(self, t: Any) -> Type:
+        """As `of`; an array that is not passed by reference is a pointer."""
+        c = canonical(t)
+        if c._kind_id not in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY):
+            return self.of(t)
+        element = c.element_type
+        return Pointer(self.of(element), element.is_const_qualified(), element.is_volatile_qualified())
+
     def _make(self, c: Any) -> Type:
         kind = c._kind_id
         if kind in SCALAR_KINDS:

@@ -151,6 +151,26 @@ template <class T = void> struct greater { constexpr bool operator()(T a, T b) c
 template <size_t...> struct index_sequence {};
 
 // Host side only: enough for launches to be read.
+namespace chrono {
+template <class R = double, class P = void> struct duration {
+  duration(); template <class... A> duration(A...);
+  R count() const;
+  template <class D> duration operator-(const D&) const; template <class D> duration operator+(const D&) const;
+  template <class D> duration& operator+=(const D&);
+};
+struct time_point {
+  duration<long> operator-(const time_point&) const;
+  duration<long> time_since_epoch() const;
+};
+typedef duration<long> nanoseconds, microseconds, milliseconds, seconds, minutes, hours;
+struct steady_clock { typedef std::chrono::time_point time_point; static time_point now(); };
+typedef steady_clock high_resolution_clock, system_clock;
+template <class D, class S> D duration_cast(const S&);
+}
+template <long N, long D = 1> struct ratio {};
+typedef ratio<1, 1000> milli;
+typedef ratio<1, 1000000> micro;
+typedef ratio<1, 1000000000> nano;
 struct ostream;
 extern ostream cout, cerr;
 ostream& endl(ostream&);
