@@ -124,8 +124,10 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
         else:
             local = table
             _add(found.units, path, options, local, seen)
-            for file in _includers(place):
-                _add(found.includers, str(file), options, local, seen, requested=False)
+    for path in paths:  # after all units: an includer that is named itself is a unit
+        if not Path(path).is_dir():
+            for file in _includers(Path(path)):
+                _add(found.includers, str(file), options, table, seen, requested=False)
     return found
 
 
