@@ -5,6 +5,7 @@ A unit that crashes, hangs or can't be written costs its own kernels, never anot
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -74,6 +75,7 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     """Read and translate in child processes; `run.ported` is what came back, best reading of each kernel."""
     sink = Sink()
     options = read_options(run.settings)
+    paths = [p if not p.startswith("-") else f"./{p}" for p in paths]  # no option of the parser
     inputs = without_own(collect(paths, options, sink), paths, run.settings.out)
     run.report.files = len(inputs.units)
     keep = run.run_folder if run.settings.keep_stages else None
@@ -84,7 +86,8 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     for k, one in enumerate(run.ported):
         if one.bug:  # never shown: the run folder holds it
             name = f"{k:04}-{file_safe(one.outcome.name)}.traceback.txt"
-            runs.save_bug(run.run_folder, one.bug, name)
+            with contextlib.suppress(OSError):  # a full disk does not make it worse
+                runs.save_bug(run.run_folder, one.bug, name)
 
 
 def without_own(inputs: Inputs, paths: Sequence[str], out: Path) -> Inputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ def translate_part(part: Part) -> list[Ported]:
     """Every kernel of one part. Whatever happens to a kernel, the next one has its turn."""
     from translator.frontend.project import read_units
 
+    os.environ["LIBCLANG_NOTHREADS"] = "1"  # its own threads have small stacks; this one's is deep
     sink = Sink()
     readings = read_units(part.inputs, part.options, sink)
     found = [
@@ -82,6 +84,8 @@ def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -
         made = translate(reading, sink, stages, watcher)
     except RecursionError:
         sink.report("CP0005", reading.span)
+    except OSError as error:
+        sink.report("CP0002", path=error.filename or "a stage's file", reason=error.strerror)
     except Exception as error:
         sink.report("CP0001", reading.span, what=f"{type(error).__name__}: {error}".splitlines()[0])
         bug = traceback.format_exc()

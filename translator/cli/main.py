@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -15,6 +16,9 @@ from translator.cli import analyze, doctor, explain, mapping, port, schema, veri
 
 # What the parser raises for wrong usage; typer exports only this descendant of it.
 _WRONG_USAGE: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
+
+# What writing to stdout fails with: a full disk, a quota, a limit, a reader that left.
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE})
 
 app = typer.Typer(
     name="cuteport",
@@ -81,9 +85,7 @@ def run(arguments: list[str]) -> int:
         typer.echo("interrupted; what was finished is kept", err=True)
         return 130
     except OSError as error:
-        if error.filename is None and error.errno is not None:
-            return _stdout_failed(error)
-        return _bug(error)
+        return _stdout_failed(error) if error.errno in _UNWRITABLE else _bug(error)
     except Exception as error:
         from translator.settings import SettingsError
 
