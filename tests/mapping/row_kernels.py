@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 from translator.mapping.resolve import DSL_TYPES, Text, ffi_line, helper, render, render_fields, resolve
@@ -81,7 +81,7 @@ def scalar_of(t: Type) -> Scalar:
     return inner
 
 
-def arguments(v: Variant) -> tuple[list[str], list[Text], list[int | float | None]]:
+def arguments(v: Variant, static: bool = False) -> tuple[list[str], list[Text], list[int | float | None]]:
     """Loading statements, argument texts and constants."""
     when = dict(v.rule.when)
     lines: list[str] = []
@@ -104,7 +104,10 @@ def arguments(v: Variant) -> tuple[list[str], list[Text], list[int | float | Non
             lines.append(f"p{i} = cutlass.Pointer({at}, dtype={kind})")
             count = len(t.fields) if isinstance(t, Struct) else 1
             names = [f"v{i}_{k}" for k in range(count)]
-            lines += [f"{n} = p{i}[t * {count} + {k}]" for k, n in enumerate(names)]
+            value = f"{kind}(True)" if kind == "Boolean" else f"{kind}(1)"
+            lines += [
+                f"{n} = " + (value if static else f"p{i}[t * {count} + {k}]") for k, n in enumerate(names)
+            ]
             if kind == "Boolean":
                 lines.append(f"v{i}_0 = Boolean(v{i}_0)")
             texts.append(tuple(names) if isinstance(t, Struct) else names[0])
@@ -112,9 +115,9 @@ def arguments(v: Variant) -> tuple[list[str], list[Text], list[int | float | Non
     return lines, texts, consts
 
 
-def body(v: Variant) -> list[str]:
+def body(v: Variant, static: bool = False) -> list[str]:
     """Statements of the kernel: operands, the row's text, stores of what it gives."""
-    lines, texts, consts = arguments(v)
+    lines, texts, consts = arguments(v, static)
     kinds = [DSL_TYPES[scalar_of(v.result).name]] if v.result != VOID else []
     rule = v.rule
     if isinstance(v.result, Struct):
@@ -169,7 +172,7 @@ GMEM = cutlass.AddressSpace.gmem
 """
 
 
-def module_text(batch: Sequence[Variant]) -> str:
+def module_text(batch: Sequence[Variant], static: bool = False) -> str:
     rules = [r for v in batch for r in used_rules(v)]
     todo, names = [h for r in rules for h in r.helpers], []
     while todo:
@@ -181,7 +184,7 @@ def module_text(batch: Sequence[Variant]) -> str:
     parts = [HEAD, *imports, *(helper(n).source for n in names)]
     parts += sorted({ffi_line(r) for r in rules if r.libdevice})
     for v in batch:
-        lines = ["t, _, _ = cute.arch.thread_idx()", *body(v)]
+        lines = ["t, _, _ = cute.arch.thread_idx()", *body(v, static)]
         parts.append(f"@cute.kernel\ndef {v.name}(base: cutlass.Pointer[Uint8, GMEM]):")
         parts += ["    " + line for line in lines]
     parts.append("@cute.jit\ndef launch(base: cutlass.Pointer[Uint8, GMEM]):")
@@ -189,8 +192,8 @@ def module_text(batch: Sequence[Variant]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def compile_batch(batch: Sequence[Variant], folder: Path, name: str) -> dict[str, str]:
-    """PTX body of each kernel by its name."""
+def compile_batch(batch: Sequence[Variant], folder: Path, name: str, static: bool = False) -> dict[str, str]:
+    """PTX of each kernel by its name; `static`: the arguments are constants of their types."""
     os.environ["CUTE_DSL_ARCH"] = "sm_90a"
     os.environ["CUTE_DSL_KEEP"] = "ptx"
     os.environ["CUTE_DSL_NO_CACHE"] = "1"
@@ -200,7 +203,7 @@ def compile_batch(batch: Sequence[Variant], folder: Path, name: str) -> dict[str
     from cutlass.cute.runtime import make_ptr
 
     path = folder / f"{name}.py"
-    path.write_text(module_text(batch))
+    path.write_text(module_text(batch, static))
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -215,4 +218,19 @@ def compile_batch(batch: Sequence[Variant], folder: Path, name: str) -> dict[str
 
 
 def all_variants() -> list[Variant]:
+    """Every variant of every row that has a text, in table order."""
     return [v for n, r in enumerate(load_rules()) if r.support != "none" for v in variants(r, n)]
+
+
+BATCH = 64  # kernels to a compile: the DSL's time per kernel grows with the module
+
+
+def batches() -> list[list[Variant]]:
+    """The variants in compiles of about BATCH kernels; a row is never split."""
+    found: list[list[Variant]] = [[]]
+    for _, group in groupby(all_variants(), key=lambda v: v.rule.id):
+        row = list(group)
+        if len(found[-1]) + len(row) > BATCH:
+            found.append([])
+        found[-1] += row
+    return found

@@ -6,7 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from translator.mapping.resolve import ffi_line, known, rows
+from translator.mapping.resolve import ffi_line, known, literal, rows
 from translator.mapping.rule import Rule, load_rules
 
 __all__ = ["count", "describe", "find", "load_rules", "markdown", "names", "nearest"]
@@ -75,8 +75,9 @@ def _paragraph(rule: Rule) -> str:
 
 
 def _prototype(rule: Rule) -> str:
-    generic = sorted({p for p in (*rule.types, rule.c_result) if "|" in p and not p.startswith("ptr:")})
-    return rule.cuda + (f"   T: {', '.join(generic[0].split('|'))}" if generic and "T" in rule.cuda else "")
+    shown = rule.cuda.removeprefix("any ")
+    generic = [p for p in (*rule.types, rule.c_result) if "|" in p and not p.startswith("ptr:")]
+    return f"{shown}   T: {generic[0].replace('|', ', ')}" if generic else shown
 
 
 def _texts(rule: Rule) -> list[str]:
@@ -86,11 +87,11 @@ def _texts(rule: Rule) -> list[str]:
         return [f"{rule.scalar} of each component"]
     if rule.components == "fields":
         return [f".{field} = {text}" for field, text in rule.fields]
-    return [rule.cute]
+    return [rule.cute.replace(":lit}", "}")]
 
 
 def _one_of(values: Iterable[int | float | str]) -> str:
-    return " or ".join("a constant" if v == "const" else str(v) for v in values)
+    return " or ".join("a constant" if v == "const" else literal(v) for v in values)
 
 
 def count(rules: Iterable[Rule] | None = None) -> dict[str, int]:

@@ -224,7 +224,7 @@ def render(
             return match[0]
         before, after = text[: match.start()].rstrip()[-1:], text[match.end() :].lstrip()[:1]
         alone = before in ("", "(", ",", "[", "=") and after in ("", ")", ",", "]")
-        return value if alone or _is_atom(value) else f"({value})"
+        return value if alone or _is_atom(value, after) else f"({value})"
 
     return _PLACEHOLDER.sub(fill, text)
 
@@ -246,16 +246,17 @@ def result_type(rule: Rule, arg_types: Sequence[Type], result: Type) -> str:
 
 
 @cache
-def _is_atom(text: str) -> bool:
+def _is_atom(text: str, after: str) -> bool:
+    """Whether `text` can stand before `after` in any expression without parentheses."""
     try:
         node = ast.parse(text, mode="eval").body
     except SyntaxError:
         return False
     if isinstance(node, ast.Constant):
-        return not isinstance(node.value, int | float)  # `1.x` and `-1 .x` don't read
-    return isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.Tuple) and (
-        not isinstance(node, ast.Tuple) or text.startswith("(")
-    )
+        return after != "."  # `1.x` is a float and a syntax error
+    if isinstance(node, ast.Tuple):
+        return text.startswith("(")
+    return isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
 
 
 def _values(

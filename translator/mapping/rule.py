@@ -80,7 +80,6 @@ class Rule:
     group: str = ""
     ptx: tuple[str, ...] = ()
     no_ptx: tuple[str, ...] = ()
-    values: tuple[tuple[Any, ...], ...] = ()
 
     @property
     def required(self) -> int:
@@ -117,6 +116,7 @@ def _variants(row: Mapping[str, Any], sets: _Sets) -> Iterator[dict[str, Any]]:
         subst: dict[str, Any] = {}
         for one in combo:
             subst |= one
+        subst = {k: _substitute(v, subst) for k, v in subst.items()}
         yield {k: _substitute(v, subst) for k, v in row.items() if k not in ("each", "over", "cross")}
 
 
@@ -140,12 +140,11 @@ def make_rule(row: Mapping[str, Any], group: str) -> Rule:
         raise TableError(f"{row.get('id')}: {bad}") from None
     made: dict[str, Any] = {k: v for k, v in row.items() if k not in _OWN}
     made |= {key: tuple(row[key]) for key in _LISTS if key in row}
-    made["names"] = (*row.get("names", (proto.name,)), *row.get("also", ()))
+    made["names"] = tuple(dict.fromkeys((*row.get("names", (proto.name,)), *row.get("also", ()))))
     made["args"] = tuple(Arg(p.name, p.default) for p in proto.params)
     made["types"] = tuple(p.pattern for p in proto.params)
     made["c_result"] = proto.result
     made["fields"] = tuple(row.get("fields", {}).items())
-    made["values"] = tuple(tuple(v) for v in row.get("values", ()))
     made["code"] = row.get("else", "")
     when = row.get("when", {})
     made["when"] = tuple((k, _allowed(v)) for k, v in when.items())
@@ -183,6 +182,8 @@ def _check(rule: Rule) -> None:
             raise TableError(f"{rule.id}: {what}")
 
     require(rule.names, "no names")
+    left = re.search(r"<[a-z]\w*>", f"{rule.names} {rule.cute} {rule.cuda} {rule.ptx} {rule.fields}")
+    require(not left, f"{left and left[0]} is not substituted")
     require(bool(rule.libdevice) == bool(rule.signature), "libdevice and signature go together")
     if rule.support == "none":
         require(rule.code, "a refused row needs its code in `else`")
