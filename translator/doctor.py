@@ -75,7 +75,7 @@ def examine() -> Examination:
 def _check(index: int) -> Check:
     name, look, costs, needed = _CHECKS[index]
     verdict, detail = look()
-    return Check(name, verdict, detail, "" if verdict == "ok" else costs, needed)
+    return Check(name, verdict, detail, costs if verdict == "missing" else "", needed)
 
 
 Found = tuple[Verdict, str]
@@ -95,7 +95,7 @@ def _version(package: str) -> str:
         return ""
 
 
-def parts(version: str) -> tuple[int, ...]:
+def _parts(version: str) -> tuple[int, ...]:
     """`4.8.1.dev0` → (4, 8, 1): the leading numeric parts, for comparing."""
     found: list[int] = []
     for word in version.split("+")[0].split("."):
@@ -108,17 +108,23 @@ def parts(version: str) -> tuple[int, ...]:
 def judge_dsl(version: str) -> Found:
     """What the table of known versions says about `version`."""
     table = tomllib.loads(files("translator").joinpath("dsl_versions.toml").read_text(encoding="utf-8"))
-    for kind, verdict in (("bad", "missing"), ("caution", "warning")):
-        for row in table.get(kind, ()):
-            if version in row.get("match", ()) or ("below" in row and parts(version) < parts(row["below"])):
-                word: Verdict = "missing" if verdict == "missing" else "warning"
-                known = "known bad" if kind == "bad" else "known issue"
-                return word, f"{version}; {known}: {row['why']} ({row['ref']})"
-    if parts(version) < parts(table["oldest"]):
+
+    def said(kind: str) -> str:
+        rows = [r for r in table.get(kind, ()) if version in r.get("match", ()) or _is_below(version, r)]
+        return "; ".join(f"{r['why']} ({r['ref']})" for r in rows)
+
+    if bad := said("bad"):
+        return "missing", f"{version} is known bad: {bad}"
+    if _parts(version) < _parts(table["oldest"]):
         return "missing", f"{version}; {table['oldest']} or newer is needed"
-    if version not in table["tested"]:
-        return "warning", f"{version}; tested are {', '.join(table['tested'])}"
-    return "ok", version
+    known = f"; known issue: {caution}" if (caution := said("caution")) else ""
+    if version in table["tested"]:
+        return "ok", version + known
+    return "warning", f"{version}{known}; tested are {', '.join(table['tested'])}"
+
+
+def _is_below(version: str, row: dict[str, str]) -> bool:
+    return "below" in row and _parts(version) < _parts(row["below"])
 
 
 def _dsl() -> Found:
@@ -243,6 +249,7 @@ def _self_test(test: Callable[[], str]) -> Found:
 
 _TORCH = "ports can't be called with tensors, nor compared: install the torch build for your GPU"
 _NVCC = "the original is built with NVRTC instead, and no toolkit headers are there to read with"
+_NVRTC = "the original is built with nvcc; without that too it can't be built, so nothing is compared"
 _NO_PROOF = "ports are compiled but not compared with the original nor timed"
 _CHECKS: tuple[tuple[str, Callable[[], Found], str, bool], ...] = (
     ("Python", _python, "nothing runs", True),
@@ -252,7 +259,7 @@ _CHECKS: tuple[tuple[str, Callable[[], Found], str, bool], ...] = (
     ("torch", _torch, _TORCH, False),
     ("GPU", _gpu, _NO_PROOF, False),
     ("CUDA bindings", _bindings, f"{_NO_PROOF}: pip install 'cuteport[gpu]'", False),
-    ("NVRTC", _nvrtc, "without it or nvcc the original can't be built: " + _NO_PROOF, False),
+    ("NVRTC", _nvrtc, _NVRTC, False),
     ("nvcc", _nvcc, _NVCC, False),
     ("C compiler", _compiler, "tests that compare with a C compiler's arithmetic are skipped", False),
 )

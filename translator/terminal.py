@@ -122,7 +122,7 @@ def show_doctor(examined: Examination) -> None:
         line = Text(f"{check.verdict:<8}", style=_VERDICT_STYLE[check.verdict])
         console.print(line.append(f"{check.name}: {check.detail}", style=""))
         if check.costs:
-            console.print(Text(f"         without it: {check.costs}"))
+            console.print(Text(f"         costs: {check.costs}"))
     if examined.can_prove:
         said = "kernels can be ported, compiled, compared with their originals and timed here"
     elif examined.can_port:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+
+from translator.cli.options import Json
 
 
 def explain(
-    code: str = typer.Argument(help="A diagnostic code, as in CP2103.", metavar="CODE"),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    code: Annotated[
+        str, typer.Argument(help="A diagnostic code, as in CP2103; left out, all are listed.", metavar="CODE")
+    ] = "",
+    as_json: Json = False,
 ) -> None:
     """Print the page of a diagnostic code."""
-    from translator.diag.explain import known_codes, page
+    from translator.explain import page, summary
 
-    text = page(code)
+    text = page(code) if code else summary()
     if text is None:
-        raise typer.BadParameter(f"no code {code!r}; known: {', '.join(known_codes())}", param_hint="CODE")
+        raise typer.BadParameter(f"no code {code!r}; `cuteport explain` lists them", param_hint="CODE")
     if as_json:
         from translator.documents import ExplainDocument, to_json
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+
+from translator.cli.options import Json
 
 
 def schema(
-    name: str = typer.Argument(help="A document's name; left out, the names are listed.", default=""),
-    as_json: bool = typer.Option(False, "--json", help="Accepted for uniformity: a schema is JSON already."),
+    name: Annotated[str, typer.Argument(help="A document's name; left out, the names are listed.")] = "",
+    as_json: Json = False,
 ) -> None:
     """Print the JSON schema of what a command's --json prints, or of a file that it writes."""
     from translator.documents import NAMES, schema_of

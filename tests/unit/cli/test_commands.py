@@ -1,0 +1,132 @@
+"""The small commands: text for people, one JSON document for programs, schemas that fit what is printed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translator.cli.main import run
+from translator.documents import NAMES, AnalyzeDocument, ExplainDocument, MapDocument, PortDocument
+
+SOURCE = """\
+__global__ void add(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += x[i];
+}
+__global__ void odd(float* y) { asm volatile("bar.sync 0;"); y[0] = 1; }
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("k.cu").write_text(SOURCE)
+    return "k.cu"
+
+
+def said(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert run(list(arguments)) == code
+    captured = capfd.readouterr()
+    return captured.out or captured.err
+
+
+def test_explain(capfd: pytest.CaptureFixture[str]) -> None:
+    assert said(capfd, "explain", "cp0001").startswith("# CP0001")
+    document = ExplainDocument.model_validate_json(said(capfd, "explain", "CP0001", "--json"))
+    assert document.code == "CP0001"
+    assert "no code 'CP9999'" in said(capfd, "explain", "CP9999", code=2)
+    assert "CP0001  error" in said(capfd, "explain")
+
+
+def test_explain_knows_the_verifiers_codes_too(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "CP7012" in said(capfd, "explain", "CP7012")
+
+
+def test_map(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "shuffle_sync_bfly" in said(capfd, "map", "__shfl_xor_sync")
+    rows = MapDocument.model_validate_json(said(capfd, "map", "__shfl_xor_sync", "--json")).rows
+    assert all(r.id.startswith("warp.shfl_xor") for r in rows)
+    everything = MapDocument.model_validate_json(said(capfd, "map", "--json")).rows
+    assert len(everything) > len(rows)
+    assert "__shfl_xor_sync" in said(capfd, "map", "--markdown")
+    assert "nearest" in said(capfd, "map", "__shfl_xor_sink", code=1)
+    said(capfd, "map", code=2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemas_are_json_schemas(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    schema = json.loads(said(capfd, "schema", name))
+    assert schema["type"] == "object"
+    assert schema["properties"]
+
+
+def test_schema_lists_its_names(capfd: pytest.CaptureFixture[str]) -> None:
+    assert said(capfd, "schema").split() == list(NAMES)
+    said(capfd, "schema", "nonsense", code=2)
+
+
+def test_port_document(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    out = said(capfd, "port", source, "--no-verify", "--json", code=1)
+    document = PortDocument.model_validate_json(out)
+    by_name = {k.kernel: k for k in document.kernels}
+    assert by_name["add"].status == "NOT_RUN"
+    assert by_name["add"].out == "out/add"
+    assert [s.stage for s in by_name["add"].stages] == ["model", "passes", "emit", "spec"]
+    assert by_name["odd"].status == "REFUSED"
+    assert by_name["odd"].out is None
+    [refusal] = [d for d in by_name["odd"].diagnostics if d.severity == "error"]
+    assert (refusal.code, refusal.line) == ("CP1110", 5)
+    raw: dict[str, Any] = json.loads(out)
+    assert {"source", "kernel", "instantiation", "status", "diagnostics", "stages", "out", "seconds"} <= set(
+        raw["kernels"][0]
+    )
+    assert {"code", "severity", "line", "message"} <= set(raw["kernels"][1]["diagnostics"][0])
+
+
+def test_port_for_people(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    text = said(capfd, "port", source, "--no-verify", code=1)
+    assert "  --> k.cu:5:" in text
+    assert "out/add" in text
+    assert "proven: 1 translated, nothing checked" in text
+
+
+def test_the_same_source_gives_the_same_bytes(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    said(capfd, "port", source, "-o", "one", "--no-verify", "-j", "1", code=1)
+    said(capfd, "port", source, "-o", "two", "--no-verify", "-j", "2", code=1)
+    one, two = ({p.relative_to(d): p.read_bytes() for p in Path(d).rglob("*.*")} for d in ("one", "two"))
+    assert one == two
+
+
+def test_keep_stages_leaves_one_file_per_stage(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    said(capfd, "port", source, "-k", "add", "--no-verify", "--keep-stages")
+    names = sorted(p.name for p in Path("runs").rglob("*") if p.is_file())
+    assert names == ["10-model.txt", "20-lowered.txt", "30-draft.py", "40-spec.toml"]
+
+
+def test_analyze_writes_nothing_and_counts(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    document = AnalyzeDocument.model_validate_json(said(capfd, "analyze", source, "--json"))
+    by_name = {k.kernel: k for k in document.kernels}
+    assert (by_name["add"].effort, by_name["add"].lines) == ("automatic", 4)
+    assert by_name["odd"].effort != "automatic"
+    assert document.summary.refusals == {"CP1110": 1}
+    rows = list(csv.DictReader(io.StringIO(said(capfd, "analyze", source, "--csv"))))
+    assert [r["kernel"] for r in rows] == ["add", "odd"]
+    assert "2 kernels in 1 files" in said(capfd, "analyze", source)
+    assert [p.name for p in Path().iterdir()] == ["k.cu"]
+
+
+def test_analyze_of_a_missing_path_is_usage(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    said(capfd, "analyze", "gone.cu", code=2)
+
+
+def test_porting_a_folder_again_does_not_port_its_own_output(
+    capfd: pytest.CaptureFixture[str], source: str
+) -> None:
+    for _ in range(2):
+        document = json.loads(said(capfd, "port", ".", "-k", "add", "--no-verify", "--json"))
+        assert [k["out"] for k in document["kernels"]] == ["out/add"]
