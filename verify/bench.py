@@ -176,7 +176,8 @@ def run_bench(
         if found.code is not None:
             return result(Status.WRONG_VALUES, "CP9103", found.message)
     facts = conclude(spec, case, resolved, reply["raw"], [before, after])
-    words = f"{facts.ratio:.3f} [{facts.ratio_low:.3f}, {facts.ratio_high:.3f}] of the original's speed"
+    words = f"port {facts.port.median_us:.2f} us, original {facts.original.median_us:.2f} us: "
+    words += f"{facts.ratio:.3f} [{facts.ratio_low:.3f}, {facts.ratio_high:.3f}] of the original's speed"
     if facts.rating == "AMBIGUOUS":
         why = f"; {'; '.join(facts.notes)}" if facts.notes else ""
         return result(Status.AMBIGUOUS, "CP9102", words + why, facts)

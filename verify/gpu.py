@@ -107,7 +107,8 @@ def _build(place: str, arch: str, folder: Path, options: Options) -> tuple[dict[
             {"do": "build_original", "target": place, "arch": arch, "out": str(folder)}, _BUILD_SECONDS
         )
     ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
-    return reply["names"], facts(arch, reply["seconds"], ptx, cubin), reply["builder"]
+    words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])
+    return reply["names"], facts(arch, reply["seconds"], ptx, cubin), words
 
 
 def _parity(

@@ -89,7 +89,7 @@ def judge(
         return values if kept is None else values[kept]
 
     wanted = take(original[0])
-    again = take(original[1]) if len(original) > 1 else None
+    again = [take(o) for o in original[1:]] if order_dependent else []
     ref = reference if reference is None or kept is None else reference[kept]
     found = [
         compare(take(p), wanted, lane.dtype, tolerance, ref, again, order_dependent)

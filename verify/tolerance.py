@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,6 +20,13 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 _SMALL = 1e-3
 # Variation of the original's own repeats that an order-dependent kernel may show, times this.
 _VARIATION = 4.0
+_PART = 1 << 22  # elements that are float64 at a time
+_TINY = {
+    "f64": 2.0**-1022,
+    "f16": 2.0**-14,
+    "f8e4m3": 2.0**-6,
+    "f8e5m2": 2.0**-14,
+}  # smallest normal, else f32's
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,62 +50,141 @@ class Comparison:
     note: str = ""
 
 
+@dataclass(slots=True)
+class _Scales:
+    """Numbers of the whole output that each part of it is judged by; errors are those of the original."""
+
+    rms: float
+    spread: float = 0.0  # between runs of the original
+    size: float = 0.0  # of the reference, largest magnitude
+    reference_rms: float = 0.0
+    worst_abs: float = 0.0
+    worst_rel: float = 0.0
+
+
 def compare(
     port: Array,
     original: Array,
     dtype: DType,
     tolerance: Tolerance,
     reference: Doubles | None = None,
-    again: Array | None = None,
+    again: Sequence[Array] = (),
     order_dependent: bool = False,
 ) -> Comparison:
-    """Compare carrier arrays of one lane. `reference` brings in the fp64 rule; `again` is a second run of the
+    """Compare carrier arrays of one lane. `reference` brings in the fp64 rule; `again` are more runs of the
     original, whose variation widens the limit where results depend on the order of atomics."""
-    n = len(original)
     same = bool(np.array_equal(_bits(port), _bits(original)))
     if not dtype.is_float:
-        return _integers(port, original, same, again if order_dependent else None)
+        return _integers(port, original, same, again if order_dependent else ())
     if same and reference is None:  # equal bits need no arithmetic, whatever they mean
-        return Comparison("original", n, bitwise_equal=True, limit="equal bits")
+        return Comparison("original", len(original), bitwise_equal=True, limit="equal bits")
+    merged: Comparison | None = None
+    with np.errstate(all="ignore"):  # infinities and NaN are compared on purpose
+        scales = _scales(original, dtype, reference, again if order_dependent else ())
+        for part in _parts(len(original)):
+            ref = None if reference is None else reference[part]
+            found = _floats(port[part], original[part], dtype, tolerance, ref, scales, order_dependent)
+            merged = found if merged is None else _merge(merged, found, part.start)
+    assert merged is not None
+    return replace(merged, bitwise_equal=same)
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """Slices that cover `count` elements, at least one: float64 copies of all at once would not fit."""
+    for start in range(0, max(1, count), _PART):
+        yield slice(start, min(start + _PART, count))
+
+
+def _merge(a: Comparison, b: Comparison, start: int) -> Comparison:
+    """The comparison of two neighbouring parts; `start` is the index where `b` begins."""
+    first, port, original = a.first_bad, a.port_value, a.original_value
+    if first is None and b.first_bad is not None:
+        first, port, original = b.first_bad + start, b.port_value, b.original_value
+    return replace(
+        a,
+        elements=a.elements + b.elements,
+        bad=a.bad + b.bad,
+        nonfinite=a.nonfinite + b.nonfinite,
+        first_bad=first,
+        port_value=port,
+        original_value=original,
+        max_abs=max(a.max_abs, b.max_abs),
+        max_rel=max(a.max_rel, b.max_rel),
+        max_ulp=max(a.max_ulp, b.max_ulp),
+        port_fp64=None if a.port_fp64 is None else max(a.port_fp64, b.port_fp64 or 0.0),
+    )
+
+
+def _scales(original: Array, dtype: DType, reference: Doubles | None, again: Sequence[Array]) -> _Scales:
+    parts = list(_parts(len(original)))
+    scales = _Scales(_rms_of(decode(original[p], dtype) for p in parts))
+    for p in parts if again else ():
+        runs = [decode(a[p], dtype) for a in (original, *again)]
+        d = np.max(runs, axis=0) - np.min(runs, axis=0)
+        scales.spread = max(scales.spread, float(np.max(d[np.isfinite(d)], initial=0.0)))
+    if reference is not None:
+        known = [np.isfinite(reference[p]) & np.isfinite(decode(original[p], dtype)) for p in parts]
+        scales.reference_rms = _rms_of(reference[p][k] for p, k in zip(parts, known, strict=True))
+        for p, k in zip(parts, known, strict=True):
+            inside, values = reference[p][k], decode(original[p], dtype)[k]
+            error = np.abs(values - inside)
+            scales.size = max(scales.size, float(np.max(np.abs(inside), initial=0.0)))
+            scales.worst_abs = max(scales.worst_abs, float(error.max(initial=0.0)))
+            relative = error / _scale(inside, scales.reference_rms)
+            scales.worst_rel = max(scales.worst_rel, float(relative.max(initial=0.0)))
+    return scales
+
+
+def _top(values: Doubles) -> float:
+    """The largest value; JSON has no infinity."""
+    return min(float(values.max(initial=0.0)), float(np.finfo(np.float64).max))
+
+
+def _scale(values: Doubles, rms: float) -> Doubles:
+    return np.maximum(np.abs(values), max(rms * _SMALL, 1e-300))
+
+
+def _floats(
+    port: Array,
+    original: Array,
+    dtype: DType,
+    tolerance: Tolerance,
+    reference: Doubles | None,
+    scales: _Scales,
+    varies: bool,
+) -> Comparison:
+    """One part of a float output."""
     p, o = decode(port, dtype), decode(original, dtype)
     wrong = np.isnan(p) != np.isnan(o)
     wrong |= (np.isinf(p) | np.isinf(o)) & (p != o) & ~(np.isnan(p) & np.isnan(o))
     finite = np.isfinite(p) & np.isfinite(o)
-    with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.where(finite, np.abs(p - o), 0.0)
-    rms = _rms(o[np.isfinite(o)])
-    rule: Literal["fp64", "original"] = "original"
-    errors: tuple[float, float] | None = None
+    distance = np.where(finite, np.abs(p - o), 0.0)
+    error: float | None = None
     if reference is not None:
-        rule = "fp64"
-        beyond, errors, limit = _against_reference(p, o, reference, finite, dtype, tolerance)
+        beyond, error, limit = _against_reference(p, reference, finite, dtype, tolerance, scales, varies)
     else:
-        allowed, limit = _allowance(o, rms, dtype, tolerance)
-        if order_dependent and again is not None:
-            with np.errstate(invalid="ignore"):
-                spread = np.abs(decode(again, dtype) - o)
-            most = float(np.max(spread[np.isfinite(spread)], initial=0.0))
-            allowed = allowed + _VARIATION * most
-            limit += f" + {_VARIATION:g} x the original's own variation {most:.3g}"
+        allowed, limit = _allowance(o, scales.rms, dtype, tolerance)
+        if varies:
+            allowed = allowed + _VARIATION * scales.spread
+            limit += f" + {_VARIATION:g} x the original's own variation {scales.spread:.3g}"
         beyond = finite & (distance > allowed)
     bad = wrong | beyond
     count = int(bad.sum())
     first = int(np.argmax(bad)) if count else None
-    scale = np.maximum(np.abs(np.where(finite, o, 1.0)), max(rms * _SMALL, np.finfo(np.float64).tiny))
+    base = np.where(finite, o, 1.0)
     return Comparison(
-        rule=rule,
-        elements=n,
+        rule="original" if reference is None else "fp64",
+        elements=len(o),
         bad=count,
         nonfinite=int(wrong.sum()),
         first_bad=first,
         port_value=None if first is None else repr(float(p[first])),
         original_value=None if first is None else repr(float(o[first])),
-        max_abs=float(distance.max(initial=0.0)),
-        max_rel=float((distance / scale).max(initial=0.0)),
-        max_ulp=float((distance / _ulp(o, dtype, finite)).max(initial=0.0)),
-        bitwise_equal=same,
-        port_fp64=errors[0] if errors else None,
-        original_fp64=errors[1] if errors else None,
+        max_abs=_top(distance),
+        max_rel=_top(distance / _scale(base, scales.rms)),
+        max_ulp=_top(distance / _ulp(base, dtype)),
+        port_fp64=error,
+        original_fp64=None if reference is None else scales.worst_abs,
         limit=limit,
     )
 
@@ -106,18 +193,23 @@ def _bits(a: Array) -> Array:
     return np.ascontiguousarray(a).view(np.uint8)
 
 
-def _rms(x: Doubles) -> float:
-    if not len(x):
-        return 0.0
-    most = float(np.max(np.abs(x)))  # scaled, so that squares of large values do not overflow
-    return most * float(np.sqrt(np.mean((x / most) ** 2))) if most > 0 else 0.0
+def _rms_of(parts: Iterable[Doubles]) -> float:
+    """Root mean square of the finite values of all parts; scaled, so that large squares do not overflow."""
+    most, total, count = 0.0, 0.0, 0
+    for part in parts:
+        x = part[np.isfinite(part)]
+        peak = float(np.max(np.abs(x), initial=0.0))
+        if peak > most:
+            total *= (most / peak) ** 2
+            most = peak
+        if most > 0:
+            total += float(np.sum((x / most) ** 2))
+        count += len(x)
+    return most * float(np.sqrt(total / count)) if count else 0.0
 
 
-def _ulp(o: Doubles, dtype: DType, finite: npt.NDArray[np.bool_]) -> Doubles:
-    tiny = {"f64": 2.0**-1022, "f16": 2.0**-14, "f8e4m3": 2.0**-6, "f8e5m2": 2.0**-14}.get(
-        dtype.name, 2.0**-126
-    )
-    magnitude = np.maximum(np.abs(np.where(finite, o, 1.0)), tiny)
+def _ulp(values: Doubles, dtype: DType) -> Doubles:
+    magnitude = np.maximum(np.abs(values), _TINY.get(dtype.name, 2.0**-126))
     return dtype.eps * np.exp2(np.floor(np.log2(magnitude)))
 
 
@@ -127,39 +219,41 @@ def _allowance(o: Doubles, rms: float, dtype: DType, tolerance: Tolerance) -> tu
         atol, words = dtype.atol * rms, f"{dtype.atol:g} x rms {rms:.3g}"
     else:
         atol, words = tolerance.atol, f"{tolerance.atol:g}"
-    with np.errstate(invalid="ignore"):
-        return atol + rtol * np.abs(o), f"{words} + {rtol:g} x |original|"
+    return atol + rtol * np.abs(o), f"{words} + {rtol:g} x |original|"
 
 
 def _against_reference(
     p: Doubles,
-    o: Doubles,
     reference: Doubles,
     finite: npt.NDArray[np.bool_],
     dtype: DType,
     tolerance: Tolerance,
-) -> tuple[npt.NDArray[np.bool_], tuple[float, float], str]:
-    """Elements whose error is beyond k times the original's worst, absolutely or relatively."""
+    scales: _Scales,
+    varies: bool,
+) -> tuple[npt.NDArray[np.bool_], float, str]:
+    """(elements whose error is beyond k times the original's worst, absolutely or relatively; the worst
+    error; the limit in words)."""
     known = finite & np.isfinite(reference)
-    with np.errstate(invalid="ignore", over="ignore"):
-        ep = np.where(known, np.abs(p - reference), 0.0)
-        eo = np.where(known, np.abs(o - reference), 0.0)
-    inside = reference[known]
-    size = float(np.max(np.abs(inside), initial=0.0))
-    scale = np.maximum(np.abs(np.where(known, reference, 1.0)), max(_rms(inside) * _SMALL, 1e-300))
-    k, worst = tolerance.k, float(eo.max(initial=0.0))
-    most_abs = k * worst + dtype.eps * size + (tolerance.atol or 0.0)
-    most_rel = k * float((eo / scale).max(initial=0.0)) + 2 * dtype.eps + (tolerance.rtol or 0.0)
-    beyond = known & ((ep > most_abs) | (ep / scale > most_rel))
+    error = np.where(known, np.abs(p - reference), 0.0)
+    scale = _scale(np.where(known, reference, 1.0), scales.reference_rms)
+    k = tolerance.k
+    most_abs = k * scales.worst_abs + dtype.eps * scales.size + (tolerance.atol or 0.0)
+    most_rel = k * scales.worst_rel + 2 * dtype.eps + (tolerance.rtol or 0.0)
+    if varies:  # another order of additions is another error, of which the original's is one sample
+        most_abs += _VARIATION * scales.spread + dtype.rtol * scales.size
+        most_rel += dtype.rtol + _VARIATION * scales.spread / max(scales.size, 1e-300)
+    beyond = known & ((error > most_abs) | (error / scale > most_rel))
     limit = f"abs {most_abs:.3g}, rel {most_rel:.3g} ({k:g} x the original's fp64 error + ulp floor)"
-    return beyond, (float(ep.max(initial=0.0)), worst), limit
+    return beyond, _top(error), limit
 
 
-def _integers(port: Array, original: Array, same: bool, again: Array | None) -> Comparison:
+def _integers(port: Array, original: Array, same: bool, again: Sequence[Array]) -> Comparison:
+    if same:
+        return Comparison("exact", len(original), bitwise_equal=True, limit="exact")
     differ = port != original
     bad = int(differ.sum())
     note = ""
-    varies = again is not None and not np.array_equal(again, original)
+    varies = any(not np.array_equal(a, original) for a in again)
     if bad and varies and np.array_equal(np.sort(port), np.sort(original)):
         bad, note = 0, "compared as a set: the original puts the same values elsewhere in each run"
     first = int(np.argmax(differ)) if bad else None
