@@ -8,7 +8,7 @@ from typing import Any
 from clang.cindex import conf
 
 from translator.diag.diagnostic import Sink, Span
-from translator.frontend import ast, builtins, inline, lift_construct, lift_expr
+from translator.frontend import ast, builtins, inline, lift_construct, lift_expr, lift_groups
 from translator.frontend.clang import HEADERS
 from translator.frontend.convert import convert, deref
 from translator.frontend.lift_types import canonical, is_function_pointer, is_reference, strip_reference
@@ -52,17 +52,13 @@ _STUBS = str(HEADERS)
 def call(scope: Scope, c: Any, *, wants_object: bool = False) -> Expr:
     """A call expression; with `wants_object` the object that a returned reference names."""
     target = c.referenced
-    if target is None:
-        return _without_target(scope, c)
+    if target is None or target._kind_id in _VARIABLES:
+        target = _by_template_parameter(scope, c, target)
     kind = target._kind_id
     if kind == ast.CONSTRUCTOR:
         return lift_construct.construct(scope, c, target)
     if kind == ast.CONVERSION_FUNCTION:
         return _conversion(scope, c, target)
-    if kind in (ast.VAR_DECL, ast.PARM_DECL, ast.FIELD_DECL):
-        if is_function_pointer(target.type):
-            raise LiftError("CP1115", c, what=f"call through {target.spelling}")
-        raise LiftError("CP1135", c, what=f"call of {target.spelling}")
     if kind not in (ast.FUNCTION_DECL, ast.CXX_METHOD):
         raise LiftError("CP1135", c, what=f"call of {c.spelling or scope.text(c)}")
     header = stub_header(target)
@@ -70,6 +66,8 @@ def call(scope: Scope, c: Any, *, wants_object: bool = False) -> Expr:
         small = _small_float_operator(scope, c, target)
         if small is not None:
             return small
+        if header == "groups.h":
+            return lift_groups.call(scope, c, target)
         if not (header in _LIFTED_HEADERS and ast.has_written_body(target)) or _is_std_intrinsic(target):
             return _library(scope, c, target, header)
     if kind == ast.CXX_METHOD and not ast.has_written_body(target):
@@ -82,7 +80,7 @@ def call(scope: Scope, c: Any, *, wants_object: bool = False) -> Expr:
 def stub_header(declaration: Any) -> str:
     """The stub header that declares something, "builtin" for what the compiler knows, "" for user code."""
     path = ast.span(declaration).path
-    if not path:
+    if not path or declaration.spelling.startswith("__builtin_"):
         return "builtin"
     return PurePath(path).name if path.startswith(_STUBS) else ""
 
@@ -91,11 +89,25 @@ def _is_std_intrinsic(target: Any) -> bool:
     return target.spelling in builtins.STD_INTRINSICS and target.semantic_parent.spelling == "std"
 
 
-def _without_target(scope: Scope, c: Any) -> Expr:
+_VARIABLES = (ast.VAR_DECL, ast.PARM_DECL, ast.FIELD_DECL)
+
+
+def _by_template_parameter(scope: Scope, c: Any, variable: Any) -> Any:
+    """The function that a template parameter stands for. Raises LiftError for calls through pointers."""
     inner = ast.operand_children(c)
-    if inner and is_function_pointer(inner[0].type):
-        raise LiftError("CP1115", c, what=f"call in {scope.text(c)}")
-    raise LiftError("CP1135", c, what=f"call in {scope.text(c)}")
+    callee = inner[0] if inner else None
+    while callee is not None:
+        target = callee.referenced
+        if target is not None and target._kind_id == ast.FUNCTION_DECL:
+            return target
+        inner = ast.operand_children(callee)
+        callee = inner[-1] if inner and (target is None or target == callee) else None
+    shown = " ".join(scope.text(c).split())
+    shown = shown if len(shown) < 60 else shown[:57] + "..."
+    if variable is not None and not is_function_pointer(variable.type):
+        raise LiftError("CP1135", c, what=f"call of {variable.spelling}")
+    code = "CP1115" if variable is not None or ast.operand_children(c) else "CP1135"
+    raise LiftError(code, c, what=f"call in {shown}")
 
 
 # ---- arguments
@@ -276,6 +288,8 @@ def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
         return Construct(result, tuple(args), span)
     if name == "make_half":
         return convert(args[0], F16, span, explicit=True)
+    if name == "__builtin_assume_aligned":
+        return convert(args[0], scope.type_of(c), span)
     if name.startswith("__builtin_"):
         value = ast.evaluate(c)
         if isinstance(value, int | float) and isinstance(result, Scalar):

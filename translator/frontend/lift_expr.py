@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from translator.diag.diagnostic import Span
-from translator.frontend import ast, lift_call, lift_global, lift_init, lift_lambda, lift_operator
+from translator.frontend import ast, inline, lift_call, lift_global, lift_init, lift_lambda, lift_operator
 from translator.frontend.convert import address_of, as_construct, convert, deref, zero
 from translator.frontend.refusal import BY_KIND, LiftError
 from translator.frontend.scope import Scope
@@ -20,10 +20,10 @@ from translator.model.expr import (
     Cast,
     Comma,
     Conditional,
+    Construct,
     Decay,
     Expr,
     IncDec,
-    InitList,
     Literal,
     Member,
     Special,
@@ -244,8 +244,7 @@ def object_at(scope: Scope, base: Any) -> Expr:
 
 def member(object_: Expr, name: str, t: Type, span: Span) -> Expr:
     """`object.name`; a pointer back to an enclosing struct gets its real type by a cast."""
-    if isinstance(object_, InitList):
-        object_ = as_construct(object_)
+    object_ = as_construct(object_)
     declared = (
         next((f.type for f in object_.type.fields if f.name == name), None)
         if isinstance(object_.type, Struct)
@@ -253,6 +252,8 @@ def member(object_: Expr, name: str, t: Type, span: Span) -> Expr:
     )
     if declared is None:
         raise LiftError("CP1127", None, what=f"member {name} of {object_.type}")
+    if isinstance(object_, Construct) and inline.is_simple(object_):
+        return object_.args[[f.name for f in object_.type.fields].index(name)]
     if isinstance(declared, Pointer) and not same(declared, t):
         return Cast(Member(object_, name, declared, span), t, span)
     return Member(object_, name, declared, span)
@@ -280,6 +281,8 @@ def _implicit(scope: Scope, c: Any) -> Expr:
     if isinstance(made.type, Array) and isinstance(to, Pointer):
         return decayed(made, to)
     if isinstance(to, Struct) and isinstance(made.type, Struct):
+        if not to.fields and not made.type.fields:
+            return Construct(to, (), ast.span(c))
         raise LiftError("CP1128", c, derived=made.type, base=to)
     return convert(made, to, ast.span(c))
 

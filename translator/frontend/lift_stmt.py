@@ -133,13 +133,13 @@ def variable(scope: Scope, c: Any) -> list[Stmt]:
         and not _is_const_array(t, c)
     ):
         raise LiftError("CP1130", c, name=c.spelling, what="a static variable of a function")
-    if is_reference(c.type):
-        return [_reference(scope, c, init, span)]
     if isinstance(t, Struct) and not t.fields:
         if init is not None:
             lift_expr.lift(scope, init)
         scope.declare(c, c.spelling, kind=t)
         return []
+    if is_reference(c.type):
+        return [_reference(scope, c, init, span)]
     value: Expr | None = None
     if init is not None and not lift_construct.leaves_uninitialised(scope, init):
         value = lift_init.init(scope, init, t)

@@ -34,6 +34,23 @@ from translator.model.types import (
     Type,
 )
 
+GROUPS = "cooperative_groups::"
+_TILE = re.compile(r"cooperative_groups::thread_block_tile<(\d+)")
+GROUP_OPERATIONS = ("plus", "less", "greater", "bit_and", "bit_or", "bit_xor")
+
+
+def group_type(name: str) -> Struct | None:
+    """The model's type, without fields, of a cooperative group that is known by its type alone: a block,
+    the grid, a tile of up to 32 threads, or an operation on one. None for groups that need state."""
+    tile = _TILE.match(name)
+    if tile:
+        size = int(tile.group(1))
+        return Struct(f"{GROUPS}thread_block_tile<{size}>", (), 1, 1) if size <= 32 else None
+    bare = name.removeprefix(GROUPS)
+    known = bare in ("thread_block", "grid_group", "thread_group") or bare.split("<")[0] in GROUP_OPERATIONS
+    return Struct(name, (), 1, 1) if known else None
+
+
 SCALAR_KINDS: dict[int, Scalar] = {
     TypeKind.VOID.value: VOID,
     TypeKind.BOOL.value: BOOL,
@@ -183,6 +200,8 @@ class Types:
         name = c.spelling.removeprefix("const ").removeprefix("volatile ").removeprefix("const ")
         if name in SCALAR_RECORDS:
             return SCALAR_RECORDS[name]
+        if name.startswith(GROUPS) and (group := group_type(name)) is not None:
+            return group
         self._refuse_by_name(name)
         if "(lambda at" in name:
             return Struct(_readable(name), (), 1, 1)  # what a closure captures is passed to its calls
