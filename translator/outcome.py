@@ -30,6 +30,7 @@ _EXIT_OF_CODE = {
     "CP1007": EXIT_USAGE,  # compile commands that can't be used
     "CP1012": EXIT_USAGE,  # an --instantiate that can't be had
     "CP1015": EXIT_USAGE,  # no kernel of the name asked for
+    "CP6001": EXIT_USAGE,  # a spec that can't be used
     "CP9001": EXIT_ENVIRONMENT,  # no CuTe DSL to compile with
 }
 

@@ -63,7 +63,7 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
         translate_all(run, paths, tell)
         _write(run)
         if settings.verify:
-            run.report.outcomes = judge(run.report.outcomes, settings, tell)
+            judge(run.report.outcomes, settings, tell)
     except KeyboardInterrupt:
         run.report.interrupted = True
         run.report.outcomes = run.report.outcomes or [p.outcome for p in run.ported]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,26 +19,23 @@ if TYPE_CHECKING:
 _LACKING = frozenset({"CP9001"})
 
 
-def judge(
-    outcomes: Sequence[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]
-) -> list[Outcome]:
-    """The outcomes with what `verify` found about each folder; those without one stay as they are."""
-    from verify.run import Options, verify_targets
-    from verify.spec import SpecError, load_spec
+def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]) -> None:
+    """Replace each outcome that has a folder by one with what `verify` found there, as it is found."""
+    from verify.run import Options, load_specs, verify_targets
+    from verify.spec import SpecError
 
-    judged = list(outcomes)
     at: dict[str, int] = {}
     for k, outcome in enumerate(outcomes):
         if not outcome.out:
             continue
         try:
-            load_spec(Path(outcome.out))
+            load_specs([Path(outcome.out)])  # apart: one that can't be used stops no other
             at[outcome.out] = k
         except SpecError as error:
             findings = tuple(
                 Finding("CP6001", "error", p, Span(f"{outcome.out}/spec.toml")) for p in error.problems
             )
-            judged[k] = replace(outcome, findings=outcome.findings + findings)
+            outcomes[k] = replace(outcome, findings=outcome.findings + findings)
     options = Options(arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers)
     compiled = 0
 
@@ -50,8 +47,7 @@ def judge(
 
     for verdict in verify_targets([Path(out) for out in at], options, seen):
         k = at[verdict.target]
-        judged[k] = _with_verdict(outcomes[k], verdict)
-    return judged
+        outcomes[k] = _with_verdict(outcomes[k], verdict)
 
 
 def _with_verdict(outcome: Outcome, verdict: Verdict) -> Outcome:
