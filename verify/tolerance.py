@@ -23,6 +23,7 @@ _VARIATION = 4.0
 # Of so few elements the original's worst error says little: by luck it may be none. There, being as near to
 # the original as the dtype's own tolerance is enough too.
 _FEW = 256
+_SAMPLE = 1 << 22  # elements whose median error is taken
 _PART = 1 << 22  # elements that are float64 at a time
 _TINY = {
     "f64": 2.0**-1022,
@@ -149,7 +150,7 @@ def _scales(
 
 def _middle_error(values: Array, reference: Doubles, dtype: DType) -> float:
     """Median error, of an even sample where there are very many elements."""
-    step = max(1, len(reference) // _PART)
+    step = max(1, len(reference) // _SAMPLE)
     error = np.abs(decode(values[::step], dtype) - reference[::step])
     finite = error[np.isfinite(error)]
     return float(np.median(finite)) if len(finite) else 0.0
