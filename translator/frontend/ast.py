@@ -69,6 +69,7 @@ BREAK_STMT = K.BREAK_STMT.value
 CONTINUE_STMT = K.CONTINUE_STMT.value
 RETURN_STMT = K.RETURN_STMT.value
 NULL_STMT = K.NULL_STMT.value
+ASM_STMT = K.ASM_STMT.value
 UNEXPOSED_STMT = K.UNEXPOSED_STMT.value
 
 UNEXPOSED_EXPR = K.UNEXPOSED_EXPR.value
@@ -207,6 +208,14 @@ def field_initialiser(c: Any) -> Any:
     if not inner or (c.type.get_canonical().get_array_size() >= 0 and inner[-1]._kind_id not in _LISTS):
         return None
     return inner[-1]
+
+
+def designated(c: Any) -> tuple[str, Any] | None:
+    """(field, value) of `.field = value` in a brace list, None for another item."""
+    parts = children(c) if c._kind_id == UNEXPOSED_EXPR else []
+    if len(parts) == 2 and parts[0]._kind_id == MEMBER_REF:
+        return parts[0].spelling, parts[1]
+    return None
 
 
 def has_written_body(c: Any) -> bool:

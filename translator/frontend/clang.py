@@ -109,6 +109,20 @@ class Unit:
         found = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[ \t]+([^\n]*))?$", text, re.MULTILINE)
         return {name: re.sub(r"//.*|/\*.*?\*/", "", body).strip() for name, body in found}
 
+    @cached_property
+    def macro_bodies(self) -> dict[str, str]:
+        """Function-like macros of the user's files read so far: name → replacement text."""
+        found: dict[str, str] = {}
+        for path in [i.include.name for i in self.tu.get_includes()] + [self.path]:
+            if path.startswith(str(HEADERS)):
+                continue
+            text = re.sub(r"\\\r?\n", " ", self.source(path).decode("utf-8", "replace"))
+            for name, body in re.findall(
+                r"^[ \t]*#[ \t]*define[ \t]+(\w+)\([^)]*\)([^\n]*)$", text, re.MULTILINE
+            ):
+                found.setdefault(name, body)
+        return found
+
 
 @cache
 def _index() -> Any:

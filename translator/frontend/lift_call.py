@@ -7,8 +7,8 @@ from typing import Any
 
 from clang.cindex import conf
 
-from translator.diag.diagnostic import Sink, Span
-from translator.frontend import ast, builtins, inline, lift_construct, lift_expr, lift_groups
+from translator.diag.diagnostic import Sink
+from translator.frontend import ast, builtins, inline, lift_construct, lift_expr, lift_groups, lift_half
 from translator.frontend.clang import HEADERS
 from translator.frontend.convert import convert, deref
 from translator.frontend.lift_types import canonical, is_function_pointer, is_reference, strip_reference
@@ -16,35 +16,26 @@ from translator.frontend.refusal import BY_FUNCTION, BY_HEADER, LiftError
 from translator.frontend.scope import Callee, Scope
 from translator.model.expr import (
     Assign,
-    Binary,
     Call,
     Comma,
     Construct,
     Expr,
-    IncDec,
     Intrinsic,
     Literal,
     Member,
-    Unary,
 )
 from translator.model.types import (
-    BF16,
     BOOL,
-    F8E4M3,
-    F8E5M2,
     F16,
     F64,
-    VOID,
+    I32,
     Array,
     Pointer,
     Scalar,
     Struct,
-    Type,
     same,
 )
 
-_SMALL_FLOATS = (F16, BF16, F8E4M3, F8E5M2)
-_PAIRS = ("__half2", "__nv_bfloat162")
 _LIFTED_HEADERS = ("standard_library.h", "complex_numbers.h")
 _STUBS = str(HEADERS)
 
@@ -63,7 +54,7 @@ def call(scope: Scope, c: Any, *, wants_object: bool = False) -> Expr:
         raise LiftError("CP1135", c, what=f"call of {c.spelling or scope.text(c)}")
     header = stub_header(target)
     if header:
-        small = _small_float_operator(scope, c, target)
+        small = lift_half.operator(scope, c, target)
         if small is not None:
             return small
         if header == "groups.h":
@@ -177,6 +168,9 @@ def _device_function(scope: Scope, c: Any, target: Any, wants_object: bool) -> E
             this = [_method_object(scope, c, children[0])]
     if conf.lib.clang_isFunctionTypeVariadic(target.type):
         raise LiftError("CP1134", c, name=target.spelling)
+    constant = _constant_call(scope, c, target)
+    if constant is not None:
+        return constant
     gives_reference = is_reference(target.result_type)
     if gives_reference and not wants_object:
         made = _element_access(scope, c, target, this, args)
@@ -191,6 +185,22 @@ def _device_function(scope: Scope, c: Any, target: Any, wants_object: bool) -> E
         pointer = Call(callee.function.symbol, tuple(given), callee.function.result, span)
         return deref(pointer, scope.types.of(target.result_type), span)
     return Call(callee.function.symbol, tuple(given), callee.function.result, span)
+
+
+def _constant_call(scope: Scope, c: Any, target: Any) -> Expr | None:
+    """The value of a call of a constexpr function, if the compiler can compute it."""
+    definition = target.get_definition()
+    if definition is None:
+        return None
+    path, start, _ = ast.offsets(definition)
+    head = scope.lifting.unit.source(path)[start : start + 200].split(b"(", 1)[0]
+    t = scope.type_of(c)
+    if b"constexpr" not in head or not isinstance(t, Scalar):
+        return None
+    value = ast.evaluate(c)
+    if not isinstance(value, int | float):
+        return None
+    return Literal(bool(value) if t == BOOL else float(value) if t.is_float else int(value), t, ast.span(c))
 
 
 def _prepared(
@@ -263,6 +273,31 @@ def _implicit_method(scope: Scope, c: Any, target: Any) -> Expr | None:
     return Assign(to, "", lift_expr.value_of(scope, right, to.type), to.type, ast.span(c))
 
 
+# ---- user conversions
+
+
+def _conversion(scope: Scope, c: Any, target: Any) -> Expr:
+    """`operator T()`: of the small floats a Cast, of the user's types a call."""
+    inner = ast.operand_children(c)
+    callee = inner[0] if inner else c
+    if not stub_header(target):
+        object_ = _method_object(scope, c, callee)
+        made: Callee = scope.lifting.lift_function(
+            scope.lifting, target, this_type=object_.type, by_pointer=False
+        )
+        args = (object_,) if made.has_this else ()
+        return Call(made.function.symbol, args, made.function.result, ast.span(c))
+    object_ = _method_object(scope, c, callee)
+    result = scope.types.of(target.result_type)
+    if object_.type in lift_half.SMALL_FLOATS and isinstance(result, Scalar):
+        return convert(object_, result, ast.span(c), explicit=False)
+    if isinstance(object_.type, Struct) and object_.type.name == "dim3" and isinstance(result, Struct):
+        return Construct(
+            result, tuple(Member(object_, f.name, f.type, ast.span(c)) for f in result.fields), ast.span(c)
+        )
+    raise LiftError("CP1127", c, what=f"conversion of {object_.type} to {result}")
+
+
 # ---- library functions
 
 
@@ -290,6 +325,10 @@ def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
         return convert(args[0], F16, span, explicit=True)
     if name == "__builtin_assume_aligned":
         return convert(args[0], scope.type_of(c), span)
+    if name == "__builtin_expect":
+        return args[0]
+    if name in ("__builtin_unreachable", "__builtin_assume", "__assume"):
+        return Literal(0, I32, span)  # says nothing about what is computed
     if name.startswith("__builtin_"):
         value = ast.evaluate(c)
         if isinstance(value, int | float) and isinstance(result, Scalar):
@@ -312,71 +351,3 @@ def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
 def _place(c: Any) -> tuple[str, int, int]:
     at, start, end = ast.place(c)
     return at.path, start, end
-
-
-# ---- half, bf16, fp8
-
-
-def _conversion(scope: Scope, c: Any, target: Any) -> Expr:
-    """`operator T()`: of the small floats a Cast, of the user's types a call."""
-    inner = ast.operand_children(c)
-    callee = inner[0] if inner else c
-    if not stub_header(target):
-        object_ = _method_object(scope, c, callee)
-        made: Callee = scope.lifting.lift_function(
-            scope.lifting, target, this_type=object_.type, by_pointer=False
-        )
-        args = (object_,) if made.has_this else ()
-        return Call(made.function.symbol, args, made.function.result, ast.span(c))
-    object_ = _method_object(scope, c, callee)
-    result = scope.types.of(target.result_type)
-    if object_.type in _SMALL_FLOATS and isinstance(result, Scalar):
-        return convert(object_, result, ast.span(c), explicit=False)
-    if isinstance(object_.type, Struct) and object_.type.name == "dim3" and isinstance(result, Struct):
-        return Construct(
-            result, tuple(Member(object_, f.name, f.type, ast.span(c)) for f in result.fields), ast.span(c)
-        )
-    raise LiftError("CP1127", c, what=f"conversion of {object_.type} to {result}")
-
-
-def _small_float_operator(scope: Scope, c: Any, target: Any) -> Expr | None:
-    """Operators of half, bf16 and their pairs; None if this is something else."""
-    name = target.spelling
-    if not name.startswith("operator"):
-        return None
-    cursors = arguments(c)
-    t = scope.type_of(cursors[0]) if cursors else VOID
-    op = name.removeprefix("operator")
-    if not (t in _SMALL_FLOATS or (isinstance(t, Struct) and (t.name in _PAIRS or op == "="))):
-        return None
-    span = ast.span(c)
-    if op == "=":
-        to = lift_expr.lift_lvalue(scope, cursors[0])
-        return Assign(
-            to, "", convert(lift_expr.value_of(scope, cursors[1], to.type), to.type, span), to.type, span
-        )
-    if op in ("++", "--"):
-        object_ = lift_expr.lift_lvalue(scope, cursors[0])
-        return IncDec(object_, "+" if op == "++" else "-", len(cursors) == 1, t, span)
-    if op.endswith("=") and op not in ("==", "!=", "<=", ">="):
-        return _small_compound(scope, op[:-1], cursors, t, span)
-    args = [lift_expr.value_of(scope, x, t) for x in cursors]
-    if len(args) == 1:
-        if op == "+":
-            return args[0]
-        return (
-            Unary("-", args[0], t, span) if t in _SMALL_FLOATS else Intrinsic("__hneg2", (args[0],), t, span)
-        )
-    if isinstance(t, Struct):
-        return Intrinsic(builtins.PAIR_OPERATORS[name], tuple(args), scope.types.of(target.result_type), span)
-    return Binary(op, args[0], args[1], scope.types.of(target.result_type), span)
-
-
-def _small_compound(scope: Scope, op: str, cursors: list[Any], t: Type, span: Span) -> Expr:
-    to = lift_expr.lift_lvalue(scope, cursors[0])
-    value = lift_expr.value_of(scope, cursors[1], t)
-    if not isinstance(t, Struct):
-        return Assign(to, op, value, t, span, t)
-    if not inline.is_simple(to):
-        raise LiftError("CP1127", cursors[0], what=f"operator{op}= on an object computed with side effects")
-    return Assign(to, "", Intrinsic(builtins.PAIR_OPERATORS["operator" + op], (to, value), t, span), t, span)

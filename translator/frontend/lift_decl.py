@@ -123,7 +123,7 @@ def _function(
     if code is None:
         raise LiftError("CP1101", None, name=c.spelling)
     template_args = _template_args(c)
-    scope = Scope(lifting, c.spelling, by_pointer=by_pointer)
+    scope = Scope(lifting, c.spelling, by_pointer=by_pointer, code=code)
     scope.template_values = {n: int(v) for n, v in template_args if re.fullmatch(r"-?\d+", v)}
     scope.template_values |= {n: int(v == "true") for n, v in template_args if v in ("true", "false")}
     is_constructor = c._kind_id == ast.CONSTRUCTOR

@@ -276,6 +276,8 @@ def _implicit(scope: Scope, c: Any) -> Expr:
         return lift_lambda.closure(scope, child)
     made = lift(scope, child)
     to = scope.type_of(c)
+    if isinstance(to, Array) and not isinstance(made.type, Array):
+        to = Pointer(to.of)  # the compiler shows the array that a parameter was written as
     if same(made.type, to):
         return made
     if isinstance(made.type, Array) and isinstance(to, Pointer):

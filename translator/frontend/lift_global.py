@@ -9,7 +9,7 @@ from clang.cindex import StorageClass
 
 from translator.frontend import ast
 from translator.frontend.convert import wrap
-from translator.frontend.lift_types import is_reference
+from translator.frontend.lift_types import is_const, is_reference
 from translator.frontend.refusal import LiftError
 from translator.frontend.scope import Lifting, Scope
 from translator.model.expr import Expr, Literal, Storage, Var, VarRef
@@ -76,7 +76,7 @@ def _global(lifting: Lifting, declaration: Any, storage: Storage, t: Type) -> Va
         declaration.spelling,
         t,
         storage,
-        const=declaration.type.is_const_qualified() or storage == "constant",
+        const=is_const(declaration.type) or storage == "constant",
         span=ast.span(declaration),
     )
     lifting.checked[key] = (declaration.spelling, definition)
@@ -133,6 +133,15 @@ def _flatten_list(items: list[Any], t: Type, values: list[int | float], name: st
     parts: list[Type] = [t.of] * (t.count or 0) if isinstance(t, Array) else []
     if isinstance(t, Struct):
         parts = [f.type for f in t.fields]
+        if items and ast.designated(items[0]):
+            by_name = dict(filter(None, map(ast.designated, items)))
+            items.clear()
+            for f in t.fields:
+                if f.name in by_name:
+                    _flatten(by_name[f.name], f.type, values, name)
+                else:
+                    values += [0] * len(leaf_scalars(f.type) or ())
+            return
     for part in parts:
         if not items:
             return

@@ -60,6 +60,8 @@ def characters(text: String, t: Array) -> Expr:
 
 def _list(scope: Scope, items: list[Any], t: Array | Struct, span: Any) -> InitList:
     """Take from `items` what the elements of `t` need."""
+    if isinstance(t, Struct) and items and ast.designated(items[0]):
+        return _designated(scope, items, t, span)
     parts: list[Type]
     parts = [t.of] * (t.count or 0) if isinstance(t, Array) else [f.type for f in t.fields]
     made: list[Expr] = []
@@ -71,6 +73,18 @@ def _list(scope: Scope, items: list[Any], t: Array | Struct, span: Any) -> InitL
         else:
             made.append(init(scope, items.pop(0), part))
     return InitList(tuple(made), t, span)
+
+
+def _designated(scope: Scope, items: list[Any], t: Struct, span: Any) -> InitList:
+    """`{.x = 1, .z = 2}`: every field up to the last one named; those left out are zero."""
+    given: dict[str, Expr] = {}
+    while items:
+        name, value = ast.designated(items[0]) or ("", None)
+        if not any(f.name == name for f in t.fields):
+            raise LiftError("CP1130", items[0], name=str(t), what="a designator of this form")
+        given[name] = init(scope, value, t.field(name).type)
+        items.pop(0)
+    return InitList(tuple(given.get(f.name) or zero(f.type, span) for f in t.fields), t, span)
 
 
 def _fills(scope: Scope, c: Any, part: Type) -> bool:

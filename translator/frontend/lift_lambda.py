@@ -18,9 +18,37 @@ def closure(scope: Scope, c: Any) -> Expr:
         raise LiftError("CP1122", c, what="its type is not known")
     intro = scope.text(c).split("]", 1)[0].lstrip("[").strip()
     copied = [x.strip() for x in intro.split(",") if x.strip() and not x.strip().startswith("&")]
-    if copied and captured(c):
-        raise LiftError("CP1122", c, what=f"it captures by value: [{intro}]")
+    if copied:
+        changed = {x.spelling for x in captured(c)} & _written(scope.code)
+        if changed:
+            raise LiftError(
+                "CP1122", c, what=f"it captures by value what is changed: {', '.join(sorted(changed))}"
+            )
     return Construct(t, (), ast.span(c))
+
+
+def _written(code: Any) -> set[str]:
+    """Names of variables that a body assigns to, increments, or takes the address of."""
+    found: set[str] = set()
+
+    def visit(x: Any) -> None:
+        kind = x._kind_id
+        target = None
+        if (
+            kind == ast.COMPOUND_ASSIGNMENT_OPERATOR
+            or (kind == ast.BINARY_OPERATOR and ast.binary_operator(x) == "=")
+            or (kind == ast.UNARY_OPERATOR and ast.unary_operator(x) in ("x++", "x--", "++x", "--x", "&"))
+        ):
+            target = ast.operand_children(x)[0]
+        while target is not None and target._kind_id == ast.PAREN_EXPR:
+            target = ast.operand_children(target)[0]
+        if target is not None and target._kind_id == ast.DECL_REF_EXPR:
+            found.add(target.spelling)
+        for child in ast.children(x):
+            visit(child)
+
+    visit(code)
+    return found
 
 
 def is_lambda(declaration: Any) -> bool:

@@ -94,6 +94,8 @@ def binary(scope: Scope, c: Any) -> Expr:
 
 
 def _pointer_binary(op: str, a: Expr, b: Expr, t: Type, span: Span) -> Expr:
+    if isinstance(t, Array):  # as the parameter was written
+        t = Pointer(t.of)
     if op in _COMPARISONS:
         return Binary(op, a, convert(b, a.type, b.span), BOOL, span)
     if op == "+":
@@ -139,7 +141,7 @@ def conditional(scope: Scope, c: Any) -> Expr:
     t = scope.type_of(c)
     if isinstance(t, Array):
         t = Pointer(t.of)
-        then, other = lift_expr.decayed(then, t), lift_expr.decayed(other, t)
+        then, other = (lift_expr.decayed(x, t) if isinstance(x.type, Array) else x for x in (then, other))
     return Conditional(convert(test, BOOL, test.span), then, other, t, ast.span(c))
 
 

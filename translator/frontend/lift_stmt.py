@@ -10,7 +10,7 @@ from typing import Any
 from clang.cindex import StorageClass
 
 from translator.diag.diagnostic import Span
-from translator.frontend import ast, lift_construct, lift_expr, lift_init
+from translator.frontend import ast, lift_asm, lift_construct, lift_expr, lift_init
 from translator.frontend.constants import integer_value
 from translator.frontend.convert import address_of, convert
 from translator.frontend.lift_types import is_reference
@@ -383,4 +383,5 @@ _LIFTERS: dict[int, Lifter] = {
     ast.RETURN_STMT: _return,
     ast.NULL_STMT: lambda scope, c, span: [],
     ast.UNEXPOSED_STMT: _attributed,
+    ast.ASM_STMT: lambda scope, c, span: lift_asm.statement(scope, c, span),
 }

@@ -102,6 +102,14 @@ def is_reference(t: Any) -> bool:
     return canonical(t)._kind_id in _REFERENCES
 
 
+def is_const(t: Any) -> bool:
+    """True of a const type, and of an array of const elements."""
+    c = canonical(t)
+    while c._kind_id in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY):
+        c = canonical(c.element_type)
+    return bool(t.is_const_qualified() or c.is_const_qualified())
+
+
 def strip_reference(t: Any) -> Any:
     c = canonical(t)
     return conf.lib.clang_getPointeeType(c) if c._kind_id in _REFERENCES else t
@@ -143,7 +151,7 @@ class Types:
         if c._kind_id not in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY):
             return self.of(t)
         element = c.element_type
-        return Pointer(self.of(element), element.is_const_qualified(), element.is_volatile_qualified())
+        return Pointer(self.of(element), is_const(element), element.is_volatile_qualified())
 
     def _make(self, c: Any) -> Type:
         kind = c._kind_id
@@ -176,10 +184,8 @@ class Types:
             declaration = bare.get_declaration()
             if declaration.data[0] in self._open or not declaration.is_definition():
                 pointee: Type = VOID if declaration.data[0] in self._open else self._opaque(bare)
-                return Pointer(pointee, to.is_const_qualified(), to.is_volatile_qualified())
-        return Pointer(
-            self.of(to), to.is_const_qualified(), to.is_volatile_qualified(), c.is_restrict_qualified()
-        )
+                return Pointer(pointee, is_const(to), to.is_volatile_qualified())
+        return Pointer(self.of(to), is_const(to), to.is_volatile_qualified(), c.is_restrict_qualified())
 
     def _opaque(self, c: Any) -> Type:
         definition = c.get_declaration().get_definition()

@@ -10,7 +10,7 @@ from translator.diag.diagnostic import NOWHERE, Sink, Span
 from translator.frontend import ast
 from translator.frontend.clang import Unit
 from translator.frontend.comments import Comments
-from translator.frontend.lift_types import Types, is_reference
+from translator.frontend.lift_types import Types, is_const, is_reference, strip_reference
 from translator.frontend.refusal import LiftError
 from translator.model.expr import Expr, Storage, Var, VarRef
 from translator.model.kernel import Function, Global
@@ -92,6 +92,7 @@ class Scope:
     name: str
     vars: dict[int, Expr] = field(default_factory=dict)  # declaration → what its name stands for
     this: Expr | None = None
+    code: Any = None  # the body, as the compiler's cursor
     by_pointer: bool = False  # a `return` gives the address of what it names
     hoisted: list[Var] = field(default_factory=list)  # shared arrays declared outside the function
     template_values: dict[str, int] = field(default_factory=dict)
@@ -115,7 +116,7 @@ class Scope:
         """A new variable for a declaration of this function."""
         clang_type = cursor.type
         ref = is_reference(clang_type)
-        const = (clang_type.get_canonical().get_pointee() if ref else clang_type).is_const_qualified()
+        const = is_const(strip_reference(clang_type))
         var = self.lifting.new_var(
             name,
             kind if kind is not None else self.type_of(cursor),

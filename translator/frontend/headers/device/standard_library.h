@@ -70,6 +70,9 @@ template <class T> using make_signed_t = __make_signed(T);
 template <class T> struct underlying_type { typedef __underlying_type(T) type; };
 template <class T> using underlying_type_t = __underlying_type(T);
 
+template <size_t N, size_t A = alignof(double)> struct aligned_storage {
+  struct type { alignas(A) unsigned char bytes[N]; };
+};
 template <class T> T&& declval();
 template <class T> constexpr T&& forward(remove_reference_t<T>& t) { return static_cast<T&&>(t); }
 template <class T> constexpr remove_reference_t<T>&& move(T&& t) { return static_cast<remove_reference_t<T>&&>(t); }
