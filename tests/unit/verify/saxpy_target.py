@@ -102,9 +102,9 @@ def compile_saxpy(block=(256, 1, 1)):
 def saxpy(n, a, x, y, *, grid=None, block=(256, 1, 1), smem=0, stream=None):
     grid = grid or ((n + 255) // 256, 1, 1)
     if stream is None:
-        stream = CUstream(torch.cuda.current_stream().cuda_stream)
+        stream = torch.cuda.current_stream().cuda_stream
     compile_saxpy(block)(Int32(n), Float32(a), pointer(x), pointer(y), Int32(grid[0]), Int32(grid[1]),
-                         Int32(grid[2]), Int32(smem), stream)
+                         Int32(grid[2]), Int32(smem), CUstream(stream))
 '''
 
 
