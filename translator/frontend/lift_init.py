@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from translator.frontend import ast, lift_expr
+from translator.frontend import ast, lift_construct, lift_expr
 from translator.frontend.convert import wrap, zero
 from translator.frontend.refusal import LiftError
 from translator.frontend.scope import Scope
@@ -72,7 +72,21 @@ def _list(scope: Scope, items: list[Any], t: Array | Struct, span: Any) -> InitL
             made.append(_list(scope, items, part, ast.span(items[0])))
         else:
             made.append(init(scope, items.pop(0), part))
-    return InitList(tuple(made), t, span)
+    return _with_defaults(scope, tuple(made), t, span)
+
+
+def _with_defaults(scope: Scope, given: tuple[Expr, ...], t: Array | Struct, span: Any) -> InitList:
+    """A list and, for the fields it leaves out, their initialisers in the class."""
+    if not isinstance(t, Struct) or len(given) == len(t.fields):
+        return InitList(given, t, span)
+    defaults = lift_construct.field_initialisers(scope, t)
+    missing = t.fields[len(given) :]
+    while missing and missing[-1].name not in defaults:
+        missing = missing[:-1]
+    rest = [
+        init(scope, defaults[f.name], f.type) if f.name in defaults else zero(f.type, span) for f in missing
+    ]
+    return InitList((*given, *rest), t, span)
 
 
 def _designated(scope: Scope, items: list[Any], t: Struct, span: Any) -> InitList:

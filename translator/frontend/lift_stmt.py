@@ -13,7 +13,7 @@ from translator.diag.diagnostic import Span
 from translator.frontend import ast, lift_asm, lift_construct, lift_expr, lift_init
 from translator.frontend.constants import integer_value
 from translator.frontend.convert import address_of, convert
-from translator.frontend.lift_types import is_reference
+from translator.frontend.lift_types import is_const, is_reference
 from translator.frontend.refusal import BY_KIND, LiftError
 from translator.frontend.scope import Scope
 from translator.model.expr import Comma, Expr, Literal, Unary, Unsupported, VarRef
@@ -127,11 +127,7 @@ def variable(scope: Scope, c: Any) -> list[Stmt]:
     if c.storage_class == StorageClass.EXTERN:
         return []
     init = ast.var_initializer(c)
-    if (
-        c.storage_class == StorageClass.STATIC
-        and not c.type.is_const_qualified()
-        and not _is_const_array(t, c)
-    ):
+    if c.storage_class == StorageClass.STATIC and not is_const(c.type):
         raise LiftError("CP1130", c, name=c.spelling, what="a static variable of a function")
     if isinstance(t, Struct) and not t.fields:
         if init is not None:
@@ -152,10 +148,6 @@ def _alignment(scope: Scope, c: Any) -> int:
     inside = [m.group(1) for x in written if (m := re.search(r"\((.*)\)", x, re.DOTALL))]
     values = [integer_value(x.strip("() "), scope.template_values, scope.lifting.unit) for x in inside]
     return max((16 if v is None else v for v in values), default=16)
-
-
-def _is_const_array(t: Any, c: Any) -> bool:
-    return isinstance(t, Array) and "const" in c.type.spelling.split()
 
 
 def _reference(scope: Scope, c: Any, init: Any, span: Span) -> Stmt:

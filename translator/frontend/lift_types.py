@@ -151,7 +151,7 @@ class Types:
         if c._kind_id not in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY):
             return self.of(t)
         element = c.element_type
-        return Pointer(self.of(element), is_const(element), element.is_volatile_qualified())
+        return Pointer(self.of(element), is_const(c) or is_const(element), element.is_volatile_qualified())
 
     def _make(self, c: Any) -> Type:
         kind = c._kind_id
