@@ -12,22 +12,46 @@ from pathlib import Path
 
 from translator.mapping.resolve import DSL_TYPES, Text, ffi_line, helper, render, render_fields, resolve
 from translator.mapping.rule import Rule, load_rules
-from translator.model.types import BF16, F16, F32, SCALARS, VOID, Field, Pointer, Scalar, Struct, Type
+from translator.model.types import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    I16,
+    I32,
+    SCALARS,
+    U8,
+    U64,
+    VOID,
+    Field,
+    Pointer,
+    Scalar,
+    Struct,
+    Type,
+)
 
 SLOT = 4096  # bytes between the operands of a row's kernel
 
 
-def pair(name: str, of: Scalar) -> Struct:
-    fields = (Field("x", of, 0), Field("y", of, of.size))
-    return Struct(name, fields, 2 * of.size, 2 * of.size)
+def vector_type(name: str, of: Scalar, count: int) -> Struct:
+    fields = tuple(Field("xyzw"[i], of, i * of.size) for i in range(count))
+    return Struct(name, fields, count * of.size, count * of.size)
 
 
 STRUCTS = {
-    "half2": pair("__half2", F16),
-    "bf162": pair("__nv_bfloat162", BF16),
-    "float2": pair("float2", F32),
-    "struct": Struct("float4", tuple(Field(n, F32, 4 * i) for i, n in enumerate("xyzw")), 16, 16),
+    "half2": vector_type("__half2", F16, 2),
+    "bf162": vector_type("__nv_bfloat162", BF16, 2),
+    "float2": vector_type("float2", F32, 2),
+    "float4": vector_type("float4", F32, 4),
 }
+VECTORS: list[Type] = [
+    STRUCTS["float4"],
+    vector_type("uchar4", U8, 4),
+    vector_type("short2", I16, 2),
+    vector_type("int2", I32, 2),
+    vector_type("ulonglong2", U64, 2),
+    vector_type("double2", F64, 2),
+]
 
 
 def concrete(pattern: str) -> list[Type]:
@@ -38,6 +62,8 @@ def concrete(pattern: str) -> list[Type]:
             found.append(Pointer(F32))
         elif one.startswith("ptr:"):
             found += [Pointer(t) for t in concrete(one[4:].replace("/", "|"))]
+        elif one == "struct":
+            found += VECTORS
         elif one == "int":
             found += [SCALARS[n] for n in ("i32", "u32", "i64")]
         elif one in ("any", "scalar"):

@@ -36,6 +36,7 @@ _TYPES = {
     "half2": "half2",
     "bf162": "bf162",
     "float2": "float2",
+    "float4": "float4",
     "struct": "struct",
     "any": "any",
 }

@@ -125,7 +125,9 @@ def _matches_one(pattern: str, t: Type) -> bool:
         pointee = t.to if isinstance(t, Pointer) else t.of
         return pattern == "ptr" or matches(pattern.removeprefix("ptr:").replace("/", "|"), pointee)
     if isinstance(t, Struct):
-        return pattern in ("struct", t.name) or t.name in _STRUCT_PATTERNS.get(pattern, ())
+        if pattern == "struct":  # a vector type: one scalar type without gaps, 1, 2 or 4 of it
+            return (one := uniform_scalar(t)) is not None and t.size // one.size in (1, 2, 4)
+        return pattern == t.name or t.name in _STRUCT_PATTERNS.get(pattern, ())
     if not isinstance(t, Scalar):
         return False
     if pattern == "int":
