@@ -102,6 +102,12 @@ class CudaDevice:
         self.call("cuCtxSynchronize")
 
 
+def load_image(device: CudaDevice, image: bytes) -> Any:
+    """A module from a cubin or from PTX text that ends in a zero byte."""
+    held = ctypes.create_string_buffer(image, len(image))
+    return device.call("cuModuleLoadData", ctypes.addressof(held))
+
+
 class Arguments:
     """Kernel parameters for cuLaunchKernel, each in its own padded memory, alive as long as this object."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.cubin import read_cubin
-from verify.device import Arguments, CudaDevice, DeviceError
+from verify.device import Arguments, CudaDevice, DeviceError, load_image
 from verify.dtypes import lookup
 from verify.environment import find_nvcc
 from verify.inputs import scalar_bytes
@@ -188,12 +188,9 @@ class OriginalKernel:
     """The original, loaded on a device."""
 
     def __init__(self, device: CudaDevice, cubin: bytes, names: dict[str, str], spec: Spec) -> None:
-        import ctypes
-
         self.device = device
         self.spec = spec
-        self._image = ctypes.create_string_buffer(cubin, len(cubin))
-        self.module = device.call("cuModuleLoadData", ctypes.addressof(self._image))
+        self.module = load_image(device, cubin)
         self.function = device.call("cuModuleGetFunction", self.module, names[spec.original.kernel].encode())
         self.symbols: dict[str, tuple[int, int]] = {}
         for arg in spec.buffers:

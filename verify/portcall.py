@@ -40,8 +40,8 @@ def bind(
 ) -> Callable[[], None]:
     """A call of the port for this case, ready to repeat. BindError where its signature does not fit.
 
-    By name where the names fit; otherwise by position, since a port may have to rename a parameter. The stream
-    is passed as its raw handle, an int.
+    By name where the names fit; otherwise by position, since a port may have to rename a parameter. The
+    stream is passed as its raw handle, an int.
     """
     values = values_of(spec, resolved, addresses)
     parameters = [p for p in inspect.signature(entry).parameters if p not in _LAUNCH]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from verify.compile import CompileJob, compile_ports, job_of
 from verify.original import BuildError, NoCompilerError, _with_nvcc, _with_nvrtc
 from verify.run import Options, verify_target
 from verify.spec import load_spec
+from verify.timing import _SWEEP
 from verify.verdict import StageResult, Status
 
 pytestmark = pytest.mark.dsl
@@ -129,3 +131,10 @@ def test_an_original_that_does_not_build_shows_the_compilers_words(tmp_path: Pat
     path = target / "original/device.cu"
     with pytest.raises(BuildError, match="nothing"):
         _with_nvcc(path.read_bytes(), path, load_spec(target), "sm_90a")
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="no ptxas")
+def test_the_sweep_that_empties_the_cache_is_valid_ptx(tmp_path: Path) -> None:
+    (tmp_path / "sweep.ptx").write_bytes(_SWEEP)
+    for arch in ("sm_80", "sm_90a", "sm_120"):
+        subprocess.run(["ptxas", f"-arch={arch}", "-o", "/dev/null", "sweep.ptx"], cwd=tmp_path, check=True)

@@ -194,7 +194,8 @@ def compile_k(block=(128, 1, 1)):
 
 def k(x, y, p_n, p_a, table, counter, *, grid=None, block=(128, 1, 1), smem=0, stream=None):
     compile_k(block)(at(x, Float32), at(y, Float32), Int32(p_n), Float32(p_a), at(table, Float32),
-                     at(counter, Int32), Int32(grid[0]), Int32(grid[1]), Int32(grid[2]), Int32(smem), CUstream(stream))
+                     at(counter, Int32), Int32(grid[0]), Int32(grid[1]), Int32(grid[2]), Int32(smem),
+                     CUstream(stream))
 '''
 
 

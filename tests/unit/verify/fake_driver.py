@@ -37,7 +37,7 @@ class FakeDriver:
     CUstreamCaptureMode = real.CUstreamCaptureMode
 
     def __init__(self) -> None:
-        self.kernels: dict[str, tuple[list[int], Callable[..., None]]] = {}
+        self.kernels: dict[str, tuple[list[int], Callable[..., None]]] = {"sweep": ([8, 8], lambda *_: None)}
         self.symbols: dict[str, tuple[int, int]] = {}
         self.memory: dict[int, Any] = {}
         self.calls: list[str] = []
@@ -152,10 +152,6 @@ def _cuMemcpyDtoDAsync(d, to, source, size, _stream):  # noqa: N802
 def _cuMemsetD8(d, to, byte, size):  # noqa: N802
     ctypes.memset(to, byte, size)
     return (OK,)
-
-
-def _cuMemsetD8Async(d, _to, _byte, _size, _stream):  # noqa: N802
-    return d.later(lambda: None, 4e-5)  # only ever scratch memory
 
 
 def _cuModuleLoadData(d, _image):  # noqa: N802
