@@ -44,6 +44,9 @@ ALIASES = {
     "__builtin_fabs": "fabs",
 }
 
+# Overloads of these are told apart by their result.
+BY_RESULT = frozenset({"min", "max"})
+
 # Arguments of these share one type, that of the result.
 SAME_TYPE = frozenset({"min", "max", "fminf", "fmaxf", "fmin", "fmax"})
 CLASSIFY = frozenset({"isnan", "isinf", "isfinite", "signbit"})

@@ -335,10 +335,10 @@ def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
             text = lift_expr.named_text(scope, *_place(c))
             return Literal(float(value) if result.is_float else int(value), result, span, text)
     in_std = target.semantic_parent is not None and target.semantic_parent.spelling == "std"
-    promoted = (
-        result == F64 and target.get_num_template_arguments() > 0
-    )  # pow(float, int) is pow(double, double)
-    name = builtins.c_name(name, F64 if promoted else args[0].type if args else None, in_std)
+    # pow(float, int) is pow(double, double), min(float, double) is min of doubles
+    promoted = result == F64 and target.get_num_template_arguments() > 0
+    by_result = promoted or name in builtins.BY_RESULT
+    name = builtins.c_name(name, result if by_result else args[0].type if args else None, in_std)
     if name in builtins.SAME_TYPE:
         args = [convert(a, result, a.span) for a in args]
     elif name in builtins.CLASSIFY:
