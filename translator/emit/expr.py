@@ -14,6 +14,7 @@ from translator.model import expr as x
 from translator.model.expr import Expr, Var
 from translator.model.types import BF16, BOOL, F16, F32, F64, I32, VOID, Array, Pointer, Scalar, Type
 from translator.model.walk import walk_expr
+from translator.passes.guards import OPAQUE
 from translator.passes.ranges import Range, is_index, is_special_only
 
 # Python's precedences, loosest first.
@@ -318,13 +319,16 @@ class Expressions:
         )
 
     def intrinsic(self, e: x.Intrinsic) -> tuple[str, int]:
+        if e.name == OPAQUE:
+            self.needs.helpers["opaque"] = None
+            return f"opaque({self.text(e.args[0])})", _ATOM
         if e.name == "printf":
             return self.printf(e), _ATOM
         rule = self.rule(e)
         types, consts = self.c_types(e), self.consts(e)
         if rule is None:
             why = rows.refusal(e.name, types, consts=consts)
-            self.sink.report(why.code, e.span, what=why.what, hint=why.hint)
+            self.sink.report(why.code, e.span, what=why.what, name=why.what, hint=why.hint)
             return "None", _ATOM
         if rule.code:
             self.sink.report(rule.code, e.span, what=e.name, hint=rule.hint or rule.caveat)
