@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import traceback
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import cast
 from verify.compile import ARCHES
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
-from verify.verdict import STAGES, StageName, StageResult, Status, Verdict
+from verify.verdict import STAGES, StageName, Report, StageResult, Status, Verdict
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.
@@ -100,12 +99,8 @@ def main(argv: list[str] | None = None) -> int:
         return EXIT_BUG
     code = exit_code(verdicts)
     if args.json:
-        document = {
-            "schema_version": 1,
-            "exit_code": code,
-            "verdicts": [v.model_dump(mode="json", exclude_none=True) for v in verdicts],
-        }
-        print(json.dumps(document))
+        report = Report(exit_code=code, verdicts=verdicts)
+        print(report.model_dump_json(exclude_none=True))
     return code
 
 

@@ -66,8 +66,9 @@ def find_gpu() -> tuple[Gpu | None, str]:
     return Gpu(arch=arch_of(found.pop("major"), found.pop("minor")), **found), ""
 
 
+@functools.lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Python and the packages that matter for a result; packages that are absent are left out."""
+    """Python and the packages that matter for a result; packages that are absent are left out. Asked once."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for name in _PACKAGES:
         try:
@@ -107,4 +108,4 @@ def _output(command: list[str]) -> str:
 
 def describe(gpu: Gpu | None) -> dict[str, Any]:
     """The environment part of a verdict."""
-    return {"versions": versions(), "gpu": asdict(gpu) if gpu else None}
+    return {"versions": dict(versions()), "gpu": asdict(gpu) if gpu else None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -35,17 +36,22 @@ def _hash(path: Path) -> str:
         return ""
 
 
-def hashes(target: Path, spec: Spec) -> dict[str, str]:
-    """sha256 of what a verdict depends on: spec, original, port, reference and verify's own code."""
+@functools.lru_cache(maxsize=1)
+def _harness() -> str:
     own = hashlib.sha256()
     for f in sorted(Path(__file__).parent.rglob("*.py")):
         own.update(f.read_bytes())
+    return own.hexdigest()
+
+
+def hashes(target: Path, spec: Spec) -> dict[str, str]:
+    """sha256 of what a verdict depends on: spec, original, port, reference and verify's own code."""
     found = {
         "spec": _hash(target / "spec.toml"),
         "original": _hash(target / spec.original.source),
         "port": _hash(target / spec.port.module),
         "reference": _hash(target / "reference.py"),
-        "harness": own.hexdigest(),
+        "harness": _harness(),
     }
     return {k: v for k, v in found.items() if v}
 

@@ -207,6 +207,14 @@ class Verdict(Strict):
         return self
 
 
+class Report(Strict):
+    """What `verify --json` prints."""
+
+    schema_version: Literal[1] = 1
+    exit_code: int
+    verdicts: list[Verdict]
+
+
 def conclude(stages: list[StageResult]) -> tuple[Status, str]:
     """The status of a target from its stages, and in words what is proven."""
     got = {s.stage: s for s in stages}
