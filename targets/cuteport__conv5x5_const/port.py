@@ -9,10 +9,13 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer
+import cuda.bindings.runtime as cudart
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+c_coef = cutlass.Array(Float32, 25, space=cutlass.AddressSpace.cmem, name="c_coef")
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -21,7 +24,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -54,8 +57,19 @@ def ldg(p: Pointer, i: Int32 | int) -> Numeric:
     return (p + i).load(is_invariant=True)
 
 
+def set_constant(compiled: object, name: str, source: object, size: int, stream: int) -> None:
+    """Copies `size` bytes of device memory to constant `name` of a compiled port, in stream order."""
+    address = source if isinstance(source, int) else source.data_ptr()
+    error, symbol, _ = cudart.cudaLibraryGetGlobal(compiled.library, name.encode())
+    if error == cudart.cudaError_t.cudaSuccess:
+        kind = cudart.cudaMemcpyKind.cudaMemcpyDeviceToDevice
+        (error,) = cudart.cudaMemcpyAsync(symbol, address, size, kind, stream)
+    if error != cudart.cudaError_t.cudaSuccess:
+        raise RuntimeError(f"constant {name} could not be set: {error.name}")
+
+
 @cute.kernel
-def conv5x5_const_kernel(src: cutlass.Pointer[Float32, gmem], dst: cutlass.Pointer[Float32, gmem], width: Int32, height: Int32, c_coef: cutlass.Pointer[Float32, gmem]):
+def conv5x5_const_kernel(src: cutlass.Pointer[Float32, gmem], dst: cutlass.Pointer[Float32, gmem], width: Int32, height: Int32):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     smem_ = cutlass.Array(cute.arch.alloc_smem(Float32, 720, 16).llvm_ptr, shape=720, dtype=Float32)
@@ -76,7 +90,7 @@ def conv5x5_const_kernel(src: cutlass.Pointer[Float32, gmem], dst: cutlass.Point
         for j in cutlass.range(0, 5, 1, unroll_full=True):
             line = smem_.data_ptr() + Int64((tidy + j) * 36 + tidx)
             for i in cutlass.range(0, 5, 1, unroll_full=True):
-                sum_ = sum_ + ldg(c_coef, j * 5 + i) * line[i]
+                sum_ = sum_ + c_coef[j * 5 + i] * line[i]
         dst[y_1 * width + x_1] = sum_
 
 
@@ -86,7 +100,6 @@ def conv5x5_const_launch(
     dst: cutlass.Pointer[Float32, gmem],
     width: Int32,
     height: Int32,
-    c_coef: cutlass.Pointer[Float32, gmem],
     grid_x: Int32,
     grid_y: Int32,
     grid_z: Int32,
@@ -94,7 +107,7 @@ def conv5x5_const_launch(
     smem: Int32,
     stream: cuda.CUstream,
 ):
-    conv5x5_const_kernel(src, dst, width, height, c_coef).launch(
+    conv5x5_const_kernel(src, dst, width, height).launch(
         grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
     )
 
@@ -108,7 +121,6 @@ def compile_conv5x5_const(block: tuple[int, int, int]):
         device_pointer(16, Float32),
         Int32(0),
         Int32(0),
-        device_pointer(16, Float32),
         *map(Int32, (1, 1, 1)),
         block,
         Int32(0),
@@ -137,12 +149,13 @@ def conv5x5_const(
         grid = (41, 46, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
-    compile_conv5x5_const(axes(block))(
+    compiled = compile_conv5x5_const(axes(block))
+    set_constant(compiled, "c_coef", c_coef, 100, stream)
+    compiled(
         device_pointer(src, Float32),
         device_pointer(dst, Float32),
         Int32(width),
         Int32(height),
-        device_pointer(c_coef, Float32),
         *map(Int32, axes(grid)),
         Int32(smem),
         cuda.CUstream(stream),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from translator.emit.names import Names
 from translator.emit.writer import Writer
 from translator.mapping.resolve import DSL_TYPES
+from translator.model.expr import Var
 from translator.model.kernel import HostExpr, KernelModel
-from translator.model.types import BOOL, Pointer, Scalar
+from translator.model.types import BOOL, Array, Pointer, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,45 @@ class HostParam:
 
 
 @dataclass(frozen=True, slots=True)
+class Constant:
+    """A `__constant__` global as the port's own constant memory; the caller passes what it holds."""
+
+    name: str
+    var: Var
+
+    @property
+    def sizes(self) -> list[int]:
+        found: list[int] = []
+        t = self.var.type
+        while isinstance(t, Array):
+            found.append(t.count or 0)
+            t = t.of
+        return found
+
+    @property
+    def shape(self) -> str:
+        """Python text of its shape."""
+        sizes = self.sizes
+        return str(sizes[0]) if len(sizes) == 1 else f"({', '.join(map(str, sizes))})"
+
+    @property
+    def scalar(self) -> Scalar:
+        t = self.var.type
+        while isinstance(t, Array):
+            t = t.of
+        assert isinstance(t, Scalar)
+        return t
+
+    @property
+    def dtype(self) -> str:
+        return DSL_TYPES[self.scalar.name]
+
+    @property
+    def python_type(self) -> str:
+        return "torch.Tensor | int"
+
+
+@dataclass(frozen=True, slots=True)
 class Defaults:
     """Python texts of the original's launch over the port's parameters; "" where it could not be derived."""
 
@@ -82,7 +122,13 @@ def _axes(axes: tuple[HostExpr, HostExpr, HostExpr], *, constant: bool = False) 
 
 
 def write_host(
-    out: Writer, entry: str, kernel: str, params: list[HostParam], defaults: Defaults, about: list[str]
+    out: Writer,
+    entry: str,
+    kernel: str,
+    params: list[HostParam],
+    constants: list[Constant],
+    defaults: Defaults,
+    about: list[str],
 ) -> None:
     """Writes `ENTRY_launch`, `compile_ENTRY` and `ENTRY`."""
     names = Names({p.name for p in params})
@@ -107,7 +153,7 @@ def write_host(
             out.line(f"grid=({gx}, {gy}, {gz}), block={block}, smem={smem}, stream={stream}")
         out.line(")")
     _compile(out, entry, params)
-    _call(out, entry, params, defaults, about)
+    _call(out, entry, params, constants, defaults, about)
 
 
 def _compile(out: Writer, entry: str, params: list[HostParam]) -> None:
@@ -129,13 +175,22 @@ def _compile(out: Writer, entry: str, params: list[HostParam]) -> None:
         out.line(")")
 
 
-def _call(out: Writer, entry: str, params: list[HostParam], defaults: Defaults, about: list[str]) -> None:
+def _call(
+    out: Writer,
+    entry: str,
+    params: list[HostParam],
+    constants: list[Constant],
+    defaults: Defaults,
+    about: list[str],
+) -> None:
     out.line()
     out.line()
     out.line(f"def {entry}(")
     with out.indented():
-        for p in params:
-            out.line(f"{p.name}: {p.python_type},")
+        for name, kind in [(p.name, p.python_type) for p in params] + [
+            (c.name, c.python_type) for c in constants
+        ]:
+            out.line(f"{name}: {kind},")
         out.line("*,")
         out.line(
             "grid: int | tuple[int, ...] | None = None," if defaults.grid else "grid: int | tuple[int, ...],"
@@ -167,7 +222,13 @@ def _call(out: Writer, entry: str, params: list[HostParam], defaults: Defaults, 
         out.line("if stream is None:")
         with out.indented():
             out.line("stream = torch.cuda.current_stream().cuda_stream")
-        out.line(f"compile_{entry}(axes(block))(")
+        call = f"compile_{entry}(axes(block))"
+        if constants:
+            out.line(f"compiled = {call}")
+            call = "compiled"
+        for c in constants:
+            out.line(f'set_constant(compiled, "{c.name}", {c.name}, {c.var.type.size}, stream)')
+        out.line(f"{call}(")
         with out.indented():
             for p in params:
                 out.line(f"{p.argument},")

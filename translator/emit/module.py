@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from translator.diag.diagnostic import Sink
 from translator.emit.expr import SPECIAL_CALLS, Expressions, Needs
-from translator.emit.host import HostParam, defaults_of, write_host
+from translator.emit.host import Constant, HostParam, defaults_of, write_host
 from translator.emit.names import Names
 from translator.emit.stmt import Statements, static_vars
 from translator.emit.writer import MAX_DEPTH, Writer
@@ -29,7 +29,7 @@ class Draft:
     source: str
     entry: str
     line_map: tuple[tuple[int, str, int], ...]
-    params: tuple[HostParam, ...]
+    params: tuple[HostParam | Constant, ...]
     renames: tuple[tuple[str, str], ...]  # (author's name, port's name) where they differ
     block: str = ""
     grid: str = ""
@@ -47,13 +47,24 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
     functions = {f.symbol: top.fresh(f.name) for f in model.functions}
     renames: list[tuple[str, str]] = []
     body = Writer()
+    constants = _constants(model, top, needs)
     for f in model.functions:
         _function(
-            body, f, functions[f.symbol], "@cute.jit", functions, needs, sink, top, renames, frozenset()
+            body,
+            f,
+            functions[f.symbol],
+            "@cute.jit",
+            functions,
+            needs,
+            sink,
+            top,
+            renames,
+            frozenset(),
+            constants,
         )
     ro = _read_only(model.kernel) if read_only else frozenset()
     params = _function(
-        body, model.kernel, kernel_name, "@cute.kernel", functions, needs, sink, top, renames, ro
+        body, model.kernel, kernel_name, "@cute.kernel", functions, needs, sink, top, renames, ro, constants
     )
     _check_limits(model, sink, body)
     defaults = defaults_of(model)
@@ -61,13 +72,20 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
         scalar = p.type.to if isinstance(p.type, Pointer) else p.type
         assert isinstance(scalar, Scalar)
         needs.types.add(DSL_TYPES[scalar.name])
-    write_host(body, entry, kernel_name, params, defaults, _about(model))
-    head = _header(model, needs)
+    write_host(body, entry, kernel_name, params, constants, defaults, _about(model))
+    head = _header(model, needs, constants)
     shift = len(head.lines)
     origins = tuple((line + shift, path, at) for line, path, at in body.origins)
     source = "\n".join([*head.lines, *body.lines]) + "\n"
     return Draft(
-        source, entry, origins, tuple(params), tuple(renames), defaults.block, defaults.grid, defaults.smem
+        source,
+        entry,
+        origins,
+        (*params, *constants),
+        tuple(renames),
+        defaults.block,
+        defaults.grid,
+        defaults.smem,
     )
 
 
@@ -82,8 +100,10 @@ def _function(
     top: Names,
     renames: list[tuple[str, str]],
     read_only: frozenset[x.Var],
+    constants: list[Constant],
 ) -> list[HostParam]:
     names = Names(top.taken | {"ldg", "runtime", "idiv", "irem", "load_vector", "store_vector"})
+    names.given = {c.var.uid: c.name for c in constants}
     ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, static_vars(f))
     params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
     renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
@@ -109,6 +129,21 @@ def _function(
     out.line()
     out.line()
     return params
+
+
+def _constants(model: KernelModel, top: Names, needs: Needs) -> list[Constant]:
+    """The constant memory the functions read, in the order the source declares it."""
+    found: dict[x.Var, None] = {}
+    for f in (*model.functions, model.kernel):
+        for e in walk_exprs(f.body):
+            if isinstance(e, x.Element | x.VarRef) and e.var.storage == "constant":
+                found.setdefault(e.var)
+    order = {g.var.uid: k for k, g in enumerate(model.globals)}
+    made = [Constant(top.fresh(v.name), v) for v in sorted(found, key=lambda v: order.get(v.uid, 0))]
+    if made:
+        needs.helpers["set_constant"] = None
+    needs.types |= {DSL_TYPES[c.scalar.name] for c in made}
+    return made
 
 
 def _param_type(t: Type) -> Scalar | Pointer:
@@ -171,7 +206,7 @@ def _about(model: KernelModel) -> list[str]:
     return [text.replace("\\", "\\\\").replace('"""', "'''") for text in lines]
 
 
-def _header(model: KernelModel, needs: Needs) -> Writer:
+def _header(model: KernelModel, needs: Needs, constants: list[Constant]) -> Writer:
     out = Writer()
     k = model.kernel
     path = model.source.path.rsplit("/", 1)[-1]
@@ -203,6 +238,9 @@ def _header(model: KernelModel, needs: Needs) -> Writer:
         out.line(line)
     out.line()
     out.line("gmem = cutlass.AddressSpace.gmem")
+    for c in constants:
+        space = "cutlass.AddressSpace.cmem"
+        out.line(f'{c.name} = cutlass.Array({c.dtype}, {c.shape}, space={space}, name="{c.name}")')
     for rule in (needs.libdevice[n] for n in sorted(needs.libdevice)):
         out.line(rows.ffi_line(rule))
     out.line()

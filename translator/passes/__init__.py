@@ -6,6 +6,7 @@ from translator.diag.diagnostic import Sink
 from translator.model.kernel import KernelModel
 from translator.passes.captures import capture
 from translator.passes.exits import structure
+from translator.passes.guards import keep_apart
 from translator.passes.integers import tidy
 from translator.passes.statements import linearise
 
@@ -16,4 +17,5 @@ def lower(model: KernelModel, sink: Sink) -> KernelModel:
     model = linearise(model, sink)
     model = tidy(model)
     model = structure(model)
-    return tidy(model)
+    model = tidy(model)
+    return keep_apart(model)

@@ -1,8 +1,8 @@
-"""Makes everything a function uses from outside a parameter.
+"""Makes what a function uses from outside a parameter.
 
-`__device__`/`__constant__` globals become pointer parameters of the kernel; `__shared__` variables of
-device functions are declared by the kernel (C++ has one buffer per function, CuTe DSL one per inlined
-call) and passed down as pointers.
+`__device__` globals become pointer parameters of the kernel; `__shared__` variables of device functions
+are declared by the kernel (C++ has one buffer per function, CuTe DSL one per inlined call) and passed down
+as pointers. `__constant__` globals stay: the port has constant memory of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from translator.model.stmt import Decl, Stmt
 from translator.model.types import Pointer
 from translator.model.walk import declared, map_exprs, map_stmts, used, walk_exprs
 
-_OUTSIDE = ("constant", "device", "shared", "dynamic_shared")
+_OUTSIDE = ("device", "shared", "dynamic_shared")
 
 
 def capture(model: KernelModel) -> KernelModel:
@@ -50,8 +50,7 @@ def _needs(model: KernelModel) -> dict[str, list[Var]]:
 
 
 def _pointer_to(v: Var, uid: int) -> Var:
-    const = v.storage == "constant"
-    return Var(uid, v.name, Pointer(v.type, const=const, restrict=const), "param", span=v.span)
+    return Var(uid, v.name, Pointer(v.type), "param", span=v.span)
 
 
 def _rewrite(
@@ -91,9 +90,7 @@ def _close_kernel(model: KernelModel, needs: dict[str, list[Var]], fresh: count[
         elif isinstance(e, Call):
             wanted.update(dict.fromkeys(needs.get(e.symbol, ())))
     order = {g.var: k for k, g in enumerate(model.globals)}
-    global_vars = sorted(
-        (v for v in wanted if v.storage in ("constant", "device")), key=lambda v: order.get(v, 0)
-    )
+    global_vars = sorted((v for v in wanted if v.storage == "device"), key=lambda v: order.get(v, 0))
     params = {v: _pointer_to(v, next(fresh)) for v in global_vars}
     stand_in: dict[Var, Expr] = {v: Deref(VarRef(p), v.type) for v, p in params.items()}
     at_home = set(declared(kernel.body))

@@ -123,7 +123,7 @@ class Lower:
             if flat is v.type:
                 return Binding(v)
             return Binding(place=self._box(v, v.type))
-        shared = v.storage == "shared"
+        shared = v.storage in ("shared", "constant")  # kept in memory, scalars too
         if isinstance(v.type, Struct):
             if shared or v in self.addressed or m.has_array(v.type):
                 return Binding(place=self._box(v, v.type))
