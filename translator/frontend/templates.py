@@ -146,7 +146,7 @@ def explicit(unit: clang.Unit) -> list[str]:
     asked = _EXPLICIT.findall(_COMMENT.sub(" ", unit.text))
     if not asked:
         return []
-    names = {}
+    names: dict[str, str] = {}
     stack = list(reversed(unit.top_level))
     while stack:
         cursor = stack.pop()

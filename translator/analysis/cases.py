@@ -1,0 +1,168 @@
+"""Shapes to check a kernel with: boundary ones first, then typical, then large, all within a budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from translator.analysis.launch_shape import names_in, number
+
+_PRIMES = (10007, 131, 37, 17, 11)  # of the first, second … size
+_SMALL = ((1, 3, 33, 17, 5), (1, 5, 7, 3, 9), (1, 2, 33, 65, 3))
+_TYPICAL_ELEMENTS, _LARGE_ELEMENTS = 1 << 20, 1 << 26
+_TYPICAL_WORK, _LARGE_WORK = 1 << 28, 1 << 33
+_BOUNDARY_WORK = 1 << 27
+_THREADS, _GRID_YZ, _GRID_X = 1024, 65535, (1 << 31) - 1
+_SHARED = 227 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """What the size of a case costs and must respect. Texts are C expressions over the sizes."""
+
+    sizes: tuple[str, ...]
+    grid: tuple[str, str, str]
+    block: tuple[str, str, str]
+    smem: str
+    elems: tuple[str, ...]  # of each buffer
+    work: tuple[str, ...] = ()  # loop trips per thread
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    fixed: Mapping[str, int] = field(default_factory=dict)  # what the source gives; the typical value
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    role: str
+    sizes: dict[str, int]
+
+
+def cases(wanted: Sized) -> list[Case]:
+    """Boundary cases, a typical and a large one. One case without sizes if there are none."""
+    if not wanted.sizes:
+        return [Case("only", "typical", {})]
+    tiles = {s: _tile(s, wanted) for s in wanted.sizes}
+    found: list[Case] = []
+    seen: set[tuple[int, ...]] = set()
+
+    def add(role: str, values: Mapping[str, int], elements: int, work: int) -> None:
+        fitted = _fit(wanted, values, elements, work)
+        if fitted is None or tuple(fitted.values()) in seen:
+            return
+        seen.add(tuple(fitted.values()))
+        name = role if role != "boundary" else _name(fitted)
+        found.append(Case(name, role, fitted))
+
+    for make in _boundaries(wanted, tiles):
+        add(
+            "boundary", {s: make(k, s) for k, s in enumerate(wanted.sizes)}, _TYPICAL_ELEMENTS, _BOUNDARY_WORK
+        )
+    add("typical", _grown(wanted, _TYPICAL_ELEMENTS, _TYPICAL_WORK, 3), _TYPICAL_ELEMENTS * 2, _TYPICAL_WORK)
+    add("large", _grown(wanted, _LARGE_ELEMENTS, _LARGE_WORK, 0), _LARGE_ELEMENTS, _LARGE_WORK)
+    return found
+
+
+def _boundaries(wanted: Sized, tiles: Mapping[str, int]) -> list[Callable[[int, str], int]]:
+    def around(shift: int, turn: int) -> Callable[[int, str], int]:
+        # neighbours of the tile, each size with another one, so that rows and columns don't look alike
+        steps = (shift, shift + turn, shift - turn)
+        return lambda k, s: max(1, tiles[s] + steps[k % 3])
+
+    def prime(k: int, s: str) -> int:
+        big = _PRIMES[min(k, len(_PRIMES) - 1)]
+        return big if tiles[s] > 1 or k == 0 else min(big, 101)
+
+    made: list[Callable[[int, str], int]] = [lambda k, s: 1]
+    if len(wanted.sizes) == 1:
+        made += [around(-1, 0), around(0, 0), around(1, 0), prime]
+    else:
+        made += [around(-1, 2), around(0, 0), around(1, 1), prime]
+        made.append(lambda k, s: _SMALL[1][k % 5])
+    return made
+
+
+def _tile(size: str, wanted: Sized) -> int:
+    """How much of a size one block does: what the grid divides it by, else a default."""
+    for text in wanted.grid:
+        if size in names_in(text):
+            divided = re.search(r"/ (\d+)|ceil_div\([^,]+, (\d+)\)", text)
+            return int(divided.group(1) or divided.group(2)) if divided else 3
+    return 32
+
+
+def _grown(wanted: Sized, elements: int, work: int, odd: int) -> dict[str, int]:
+    """All sizes doubled together as far as the budget allows; `odd` makes the first one uneven."""
+    best = dict.fromkeys(wanted.sizes, 1)
+    for bits in range(1, 31):
+        tried = {s: _rounded(1 << bits, wanted.multiples.get(s, 1)) for s in wanted.sizes}
+        if not _within(wanted, tried, elements, work):
+            # a size that alone is at its limit (a block, a table in shared memory) stays where it is
+            tried = {
+                s: n if _within(wanted, {**best, s: n}, elements, work) else best[s] for s, n in tried.items()
+            }
+            if tried == best or not _within(wanted, tried, elements, work):
+                break
+        best = tried
+    first = wanted.sizes[0]
+    if odd and best[first] > 64:
+        best[first] += odd
+    if odd:
+        own = {s: n for s, n in wanted.fixed.items() if s in best and 0 < n < 1 << 26}
+        if own and _within(wanted, {**best, **own}, elements * 4, work * 4):
+            best |= own
+    return best
+
+
+def _fit(wanted: Sized, values: Mapping[str, int], elements: int, work: int) -> dict[str, int] | None:
+    """`values` made multiples where asked, and smaller until memory, work and launch limits hold."""
+    sizes = {s: _rounded(v, wanted.multiples.get(s, 1)) for s, v in values.items()}
+    for _ in range(80):
+        if _within(wanted, sizes, elements, work):
+            return sizes
+        largest = max(sizes, key=lambda s: sizes[s])
+        if sizes[largest] <= wanted.multiples.get(largest, 1):
+            return None
+        step = sizes[largest] // 2 if sizes[largest] > 64 else sizes[largest] - 1
+        sizes[largest] = _rounded(max(1, step), wanted.multiples.get(largest, 1), down=True)
+    return None
+
+
+def _rounded(value: int, multiple: int, *, down: bool = False) -> int:
+    return max(multiple, value // multiple * multiple if down else -(-value // multiple) * multiple)
+
+
+def _within(wanted: Sized, sizes: Mapping[str, int], elements: int, work: int) -> bool:
+    counts = [number(t, sizes) for t in wanted.elems if names_in(t)]  # no size changes a constant
+    if any(c is not None and not 0 <= c <= elements for c in counts):
+        return False
+    grid = [number(t, sizes) for t in wanted.grid]
+    block = [number(t, sizes) for t in wanted.block]
+    threads = _product(block)
+    if threads is not None and not 1 <= threads <= _THREADS:
+        return False
+    limits = (_GRID_X, _GRID_YZ, _GRID_YZ)
+    if any(g is not None and not 1 <= g <= most for g, most in zip(grid, limits, strict=True)):
+        return False
+    shared = number(wanted.smem, sizes)
+    if shared is not None and not 0 <= shared <= _SHARED:
+        return False
+    blocks = _product(grid)
+    trips = max((number(t, sizes) or 1 for t in wanted.work), default=1)
+    return blocks is None or threads is None or blocks * threads * trips <= work
+
+
+def _product(values: Sequence[int | None]) -> int | None:
+    total = 1
+    for v in values:
+        if v is None:
+            return None
+        total *= v
+    return total
+
+
+def _name(sizes: Mapping[str, int]) -> str:
+    if len(sizes) == 1:
+        ((name, value),) = sizes.items()
+        return f"{name}={value}"
+    return "x".join(str(v) for v in sizes.values())

@@ -1,0 +1,465 @@
+"""A first `spec.toml` for a port: launch, arguments, shapes, and questions for what stays open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from translator.analysis.access import Accesses, Shape, accesses
+from translator.analysis.cases import Sized, cases
+from translator.analysis.extents import DTYPES, Buffer, Extents, extents, field_names
+from translator.analysis.launch_shape import c_text, marked, names_in, poly_of
+from translator.analysis.poly import Poly
+from translator.analysis.roles import Role, roles
+from translator.analysis.values import LAUNCHED
+from translator.diag.codes import CODES
+from translator.diag.diagnostic import Sink
+from translator.model import expr as x
+from translator.model.expr import Var
+from translator.model.kernel import HostExpr, KernelModel, Launch
+from translator.model.types import BOOL, Pointer, Scalar, Struct, leaf_scalars
+from translator.model.walk import walk_exprs
+
+_DEFAULT_BLOCK = 256
+_FLOATS = (0.5, 1.25, -0.75, 2.5)  # values of float arguments nobody gave, in turn
+_ATOMIC = re.compile(r"atomic\w+")
+
+
+class Port(Protocol):
+    """What the draft needs to know of the port."""
+
+    @property
+    def entry(self) -> str: ...
+    @property
+    def renames(self) -> tuple[tuple[str, str], ...]: ...
+
+
+@dataclass(slots=True)
+class _Draft:
+    model: KernelModel
+    sink: Sink
+    launch: Launch | None
+    grid: list[str] = field(default_factory=list)
+    block: list[str] = field(default_factory=list)
+    smem: str = "0"
+    sizes: dict[str, int | None] = field(default_factory=dict)  # name → value in the source, if constant
+    questions: list[tuple[str, str]] = field(default_factory=list)
+    assumed: list[tuple[str, object]] = field(default_factory=list)  # scalars nobody gave a value
+
+    def ask(self, code: str, **args: str) -> None:
+        """A question in the spec, and a note in the report."""
+        text = CODES[code].message.format(**args)
+        if (code, text) not in self.questions:
+            self.questions.append((code, text))
+            self.sink.report(code, self.model.kernel.span, **args)
+
+
+def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
+    """The text of `spec.toml` for a lifted (not lowered) model and its port."""
+    draft = _Draft(model, sink, _best(model.launches))
+    everywhere = accesses(model, _unknown_grid(model, draft.launch))
+    shape = _shape(draft, everywhere)
+    found = accesses(model, shape)
+    allocated = _allocated(draft)
+    described = extents(model, found, allocated, {s for p in shape.grid for s in p.symbols})
+    use = roles(model)
+    args = _arguments(draft, described, use, found)
+    elems = [str(a["elems"]) for a in args if "elems" in a]
+    for text in (*draft.grid, *draft.block, draft.smem, *elems):
+        for name in sorted(names_in(text)):
+            draft.sizes.setdefault(name, None)
+    args += _globals(draft, described, use)
+    if draft.assumed:
+        names = ", ".join(name for name, _ in draft.assumed)
+        draft.ask("CP3106", scalars=names, values=", ".join(str(n) for _, n in draft.assumed))
+    shapes = cases(
+        Sized(
+            tuple(draft.sizes),
+            _three(draft.grid),
+            _three(draft.block),
+            draft.smem,
+            tuple(elems),
+            tuple(w.text() for w in sorted(found.work, key=lambda w: w.text())),
+            described.multiples,
+            {k: n for k, n in draft.sizes.items() if n is not None},
+        )
+    )
+    lines = _head(draft, port)
+    renamed = dict(port.renames)
+    for arg in args:
+        lines += ["", "[[arg]]", *_table(arg, renamed)]
+    for case in shapes:
+        sizes = ", ".join(f"{k} = {n}" for k, n in case.sizes.items())
+        lines += [
+            "",
+            "[[case]]",
+            f"name = {_quoted(case.name)}",
+            f'role = "{case.role}"',
+            f"sizes = {{ {sizes} }}",
+        ]
+    lines += ["", "[tolerance]", 'rule = "original"']
+    if _float_atomics(model):
+        lines.append("order_dependent = true")
+    for code, text in draft.questions:
+        lines += ["", "[[question]]", f'code = "{code}"', f"text = {_quoted(text)}"]
+    return "\n".join(lines) + "\n"
+
+
+# ---- launch
+
+
+def _best(launches: Sequence[Launch]) -> Launch | None:
+    """The launch that says most: block known, then grid in terms of the arguments."""
+
+    def known(launch: Launch) -> tuple[bool, bool, bool]:
+        block = all(a.value is not None or a.python for a in launch.block)
+        grid = all(a.python for a in launch.grid)
+        return block, grid, any(not a.python.isdigit() for a in launch.grid)
+
+    return max(launches, key=known, default=None)
+
+
+def _axis(e: HostExpr) -> str:
+    """Python of an axis: in terms of the arguments where it can be, else the constant, else nothing."""
+    return e.python or ("" if e.value is None else str(e.value))
+
+
+def _block(model: KernelModel, launch: Launch | None) -> list[str]:
+    if launch is not None:
+        made = [_axis(e) for e in launch.block]
+        if all(made):
+            return made
+    own = min(model.kernel.max_threads or _DEFAULT_BLOCK, 1024)
+    if launch is None and _uses(model, "y"):
+        return ["32", str(max(1, min(8, own // 32))), "1"]
+    return [str(own), "1", "1"]
+
+
+def _uses(model: KernelModel, axis: str) -> bool:
+    bodies = [f.body for f in (model.kernel, *model.functions)]
+    return any(
+        isinstance(e, x.Special) and e.base == "threadIdx" and e.axis == axis
+        for b in bodies
+        for e in walk_exprs(b)
+    )
+
+
+def _unknown_grid(model: KernelModel, launch: Launch | None) -> Shape:
+    block = [marked(poly_of(t)) for t in _block(model, launch)]
+    x_, y_, z_ = (Poly.symbol(f"{LAUNCHED}grid_{a}") for a in "xyz")
+    return Shape((x_, y_, z_), (block[0], block[1], block[2]))
+
+
+def _shape(draft: _Draft, free: Accesses) -> Shape:
+    """Fills in the draft's grid, block and shared memory, and gives the launch as polynomials."""
+    model, launch = draft.model, draft.launch
+    name = model.kernel.name
+    block = _block(model, launch)
+    draft.block = [c_text(t) for t in block]
+    if launch is None:
+        draft.ask("CP3101", kernel=name, block=" x ".join(draft.block))
+    elif not all(_axis(e) for e in launch.block):
+        draft.ask("CP3103", kernel=name, text=_written(launch.block), block=" x ".join(draft.block))
+    grid: list[str] = []
+    uncertain = False
+    for k, axis in enumerate("xyz"):
+        given = "" if launch is None else _axis(launch.grid[k])
+        cover = free.covers.get(k)
+        if given and (not given.isdigit() or given == "1" or cover is not None):
+            grid.append(given)
+        elif given:
+            # a constant that nothing in the kernel depends on stands for a number of rows
+            size = f"grid_{axis}"
+            draft.sizes[size] = int(given)
+            grid.append(size)
+        elif cover is not None:
+            whole, per_block = cover
+            top = whole.text() if per_block == 1 else f"({whole.plus(per_block - 1).text()}) // {per_block}"
+            grid.append(top.replace(" / ", " // "))
+            uncertain = True
+        else:
+            grid.append(_invented(draft, launch, k, axis))
+            uncertain = uncertain or grid[-1] != "1"
+    draft.grid = [c_text(t) for t in grid]
+    if uncertain:
+        text = _written(launch.grid) if launch is not None else "not seen"
+        draft.ask("CP3102", kernel=name, text=text, grid=" x ".join(draft.grid))
+    _shared(draft)
+    g, b = [marked(poly_of(t)) for t in grid], [marked(poly_of(t)) for t in block]
+    return Shape((g[0], g[1], g[2]), (b[0], b[1], b[2]))
+
+
+def _invented(draft: _Draft, launch: Launch | None, k: int, axis: str) -> str:
+    """A size of its own for a grid axis that follows from nothing; 1 where the kernel doesn't use it."""
+    used = any(
+        isinstance(e, x.Special) and e.base in ("blockIdx", "gridDim") and e.axis == axis
+        for f in (draft.model.kernel, *draft.model.functions)
+        for e in walk_exprs(f.body)
+    )
+    if not used and (launch is None or k):
+        return "1"
+    text = "" if launch is None else launch.grid[k].text
+    size = text if text.isidentifier() else f"grid_{axis}"
+    draft.sizes.setdefault(size, None)
+    return size
+
+
+def _shared(draft: _Draft) -> None:
+    launch = draft.launch
+    if launch is None:
+        return
+    given = _axis(launch.shared_bytes)
+    if given:
+        draft.smem = c_text(given)
+    else:
+        draft.smem = "49152"
+        draft.ask("CP3109", kernel=draft.model.kernel.name, text=launch.shared_bytes.text, smem=draft.smem)
+
+
+def _written(axes: Sequence[HostExpr]) -> str:
+    texts = [a.text for a in axes]
+    while len(texts) > 1 and texts[-1] == "1":
+        texts.pop()
+    return ", ".join(texts)
+
+
+def _three(texts: Sequence[str]) -> tuple[str, str, str]:
+    return texts[0], texts[1], texts[2]
+
+
+def _allocated(draft: _Draft) -> dict[str, Poly]:
+    """Elements that the host allocated per pointer parameter, where the arguments say how many."""
+    found: dict[str, Poly] = {}
+    if draft.launch is None:
+        return found
+    for p, e in zip(draft.model.kernel.params, draft.launch.buffer_elements, strict=False):
+        if e is not None and (e.python or e.value is not None):
+            found[p.name] = poly_of(e.python or str(e.value))
+    return found
+
+
+# ---- arguments
+
+
+def _arguments(
+    draft: _Draft, described: Extents, use: Mapping[Var, Role], found: Accesses
+) -> list[dict[str, object]]:
+    made: list[dict[str, object]] = []
+    values = draft.launch.arg_values if draft.launch is not None else ()
+    asked = _asked(draft, described, found)
+    for k, p in enumerate(draft.model.kernel.params):
+        value = values[k] if k < len(values) else None
+        if isinstance(p.type, Pointer):
+            buffer = described.buffers.get(p.name)
+            if buffer is None:
+                draft.ask("CP3108", param=p.name, type=str(p.type))
+                continue
+            made.append(_buffer(draft, described, buffer, use.get(p, "inout")))
+        elif isinstance(p.type, Scalar):
+            made.append(_scalar(draft, p.name, p.type, value, asked))
+        elif isinstance(p.type, Struct):
+            made.append(_struct(draft, p, p.type, asked))
+        else:
+            draft.ask("CP3108", param=p.name, type=str(p.type))
+    return made
+
+
+def _asked(draft: _Draft, described: Extents, found: Accesses) -> set[str]:
+    """Scalars that something's size depends on."""
+    texts = [*draft.grid, *draft.block, draft.smem]
+    texts += [b.elems.text() for b in described.buffers.values() if b.elems is not None]
+    texts += [
+        b.init.removeprefix("index:") for b in described.buffers.values() if b.init.startswith("index:")
+    ]
+    texts += [w.text() for w in found.work]
+    return {n for t in texts for n in names_in(t)}
+
+
+def _scalar(
+    draft: _Draft, name: str, t: Scalar, value: float | int | None, asked: set[str]
+) -> dict[str, object]:
+    made: dict[str, object] = {"name": name, "kind": "scalar", "dtype": DTYPES.get(t.name, t.name)}
+    made["value"] = _value(draft, name, t, value, asked)
+    return made
+
+
+def _value(draft: _Draft, name: str, t: Scalar, value: float | int | None, asked: set[str]) -> object:
+    if t.is_integer and t != BOOL and name in asked:
+        draft.sizes[name] = int(value) if isinstance(value, int) and value > 0 else None
+        return name
+    if value is not None and value == value and abs(value) != float("inf"):
+        return bool(value) if t == BOOL else float(value) if t.is_float else int(value)
+    if t == BOOL:
+        chosen: object = True
+    elif t.is_float:
+        chosen = _FLOATS[len(draft.assumed) % len(_FLOATS)]
+    else:
+        chosen = 1
+    draft.assumed.append((name, chosen))
+    return chosen
+
+
+def _struct(draft: _Draft, p: Var, t: Struct, asked: set[str]) -> dict[str, object]:
+    leaves = leaf_scalars(t) or []
+    fields = []
+    for name, (offset, scalar) in zip(field_names(t), leaves, strict=False):
+        if not isinstance(scalar, Scalar) or scalar.name not in DTYPES:
+            draft.ask("CP3108", param=f"{p.name}.{name}", type=str(scalar))
+            continue
+        value = _value(draft, f"{p.name}_{name}", scalar, None, asked)
+        fields.append({"name": name, "dtype": DTYPES[scalar.name], "offset": offset, "value": value})
+    return {"name": p.name, "kind": "struct", "size": t.size, "fields": fields}
+
+
+def _buffer(draft: _Draft, described: Extents, buffer: Buffer, role: Role) -> dict[str, object]:
+    made: dict[str, object] = {"name": buffer.name, "kind": "buffer"}
+    elems = _elements(draft, described, buffer)
+    if buffer.fields:
+        made["size"] = buffer.unit
+        made["elems"] = elems
+    else:
+        made["dtype"] = buffer.dtype
+        made["elems"] = elems
+    made["role"] = role
+    init = buffer.init or _init(draft.model, buffer, role)
+    if buffer.name in described.offsets:
+        draft.ask("CP3107", buffer=buffer.name)
+    if buffer.fields:
+        made["fields"] = [
+            {"name": n, "dtype": d, "offset": o, "init": "normal" if _is_float(d) else "small_int"}
+            for n, d, o in buffer.fields
+        ]
+    else:
+        made["init"] = init
+    return made
+
+
+def _elements(draft: _Draft, described: Extents, buffer: Buffer) -> str:
+    if buffer.elems is None:
+        sizes = [s for s in draft.sizes if s.isidentifier()]
+        assumed = " * ".join(sizes[:2]) if sizes else "1024"
+        buffer.elems = poly_of(assumed)
+        draft.ask("CP3104", buffer=buffer.name, elems=assumed)
+    elif not buffer.complete:
+        host = buffer.name in _allocated(draft)
+        why = "the host allocates it" if host else "the accesses that could"
+        draft.ask("CP3105", buffer=buffer.name, elems=buffer.elems.text(), why=why)
+    for size, (of, own) in described.tables.items():
+        if of == buffer.name:
+            draft.sizes.setdefault(size, own)
+            draft.ask("CP3110", size=size, buffer=buffer.name)
+    # a halo or a difference of sizes may leave nothing for small sizes; a buffer has one element at least
+    return buffer.elems.text() if buffer.elems.covers(Poly.const(1)) else f"max({buffer.elems.text()}, 1)"
+
+
+def _init(model: KernelModel, buffer: Buffer, role: Role) -> str:
+    if role == "out":
+        return "zeros"
+    if role == "inout" and _only_atomics(model, buffer.var):
+        return "zeros"
+    return "normal" if _is_float(buffer.dtype) else "small_int" if buffer.dtype != "bool" else "uniform"
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def _only_atomics(model: KernelModel, var: Var) -> bool:
+    """True where the kernel touches a buffer through atomics alone: an accumulator, which starts at zero."""
+    plain = False
+    atomic = False
+    for f in (model.kernel, *model.functions):
+        for e in walk_exprs(f.body):
+            if isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name):
+                atomic = atomic or (bool(e.args) and _speaks_of(e.args[0], var))
+            elif isinstance(e, x.Assign | x.IncDec) and _speaks_of(e.target, var):
+                plain = True
+    return atomic and not plain
+
+
+def _speaks_of(e: x.Expr, var: Var) -> bool:
+    from translator.model.walk import walk_expr
+
+    return any(isinstance(part, x.VarRef) and part.var == var for part in walk_expr(e))
+
+
+def _float_atomics(model: KernelModel) -> bool:
+    for f in (model.kernel, *model.functions):
+        for e in walk_exprs(f.body):
+            is_atomic = isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name) is not None
+            if is_atomic and isinstance(e.type, Scalar) and e.type.is_float:
+                return True
+    return False
+
+
+def _globals(draft: _Draft, described: Extents, use: Mapping[Var, Role]) -> list[dict[str, object]]:
+    made = []
+    for g in draft.model.globals:
+        buffer = described.buffers.get(g.var.name)
+        if buffer is None:
+            draft.ask("CP3108", param=g.var.name, type=str(g.var.type))
+            continue
+        entry = _buffer(draft, described, buffer, use.get(g.var, "in"))
+        entry["symbol"] = g.var.name
+        made.append(entry)
+    return made
+
+
+# ---- text
+
+
+def _head(draft: _Draft, port: Port) -> list[str]:
+    model = draft.model
+
+    def three(texts: Sequence[str]) -> str:
+        return "[" + ", ".join(_quoted(t) for t in texts) + "]"
+
+    return [
+        "schema = 1",
+        f"name = {_quoted(port.entry)}",
+        "",
+        "[original]",
+        'source = "original/device.cu"',
+        f"kernel = {_quoted(model.cuda_name or model.kernel.name)}",
+        'std = "c++17"',
+        "defines = []",
+        "flags = []",
+        "",
+        "[port]",
+        'module = "port.py"',
+        f"entry = {_quoted(port.entry)}",
+        "",
+        "[launch]",
+        f"grid = {three(draft.grid)}",
+        f"block = {three(draft.block)}",
+        f"smem = {_quoted(draft.smem)}",
+    ]
+
+
+def _table(arg: Mapping[str, object], renamed: Mapping[str, str]) -> list[str]:
+    lines = []
+    for key, value in arg.items():
+        if key == "fields" and isinstance(value, list):
+            lines.append("fields = [")
+            lines += [f"    {{ {', '.join(f'{k} = {_toml(v)}' for k, v in f.items())} }}," for f in value]
+            lines.append("]")
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+        if key == "name" and value in renamed:
+            lines.append(f"port_name = {_toml(renamed[str(value)])}")
+    return lines
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
