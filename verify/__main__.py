@@ -11,7 +11,7 @@ from typing import cast
 from verify.compile import ARCHES
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
-from verify.verdict import STAGES, StageName, Report, StageResult, Status, Verdict
+from verify.verdict import STAGES, Report, StageName, StageResult, Status, Verdict
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.

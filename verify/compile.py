@@ -142,8 +142,11 @@ class _Lane:
         self.timeout = timeout
         self.warm: CompileChild | None = None
         self.stopped = False
+        self.missing = ""  # why there is no DSL: asked once, not for each port
 
     def compile(self, job: CompileJob) -> StageResult:
+        if self.missing:
+            return not_run(job, self.missing, "CP9001")
         if self.warm is not None and self.warm.child.jobs >= _JOBS_PER_CHILD:
             self.close()
         try:
@@ -153,7 +156,8 @@ class _Lane:
             blamed = first.status in (Status.TIMEOUT, Status.CRASHED)
             return self._attempt(job) if blamed and not fresh and not self.stopped else first
         except DslMissingError as e:
-            return not_run(job, f"the CuTe DSL can't be used: {e}", "CP9001")
+            self.missing = f"the CuTe DSL can't be used: {e}"
+            return not_run(job, self.missing, "CP9001")
 
     def _attempt(self, job: CompileJob) -> StageResult:
         if self.warm is None:

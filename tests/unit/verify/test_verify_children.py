@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from saxpy_target import write_target
 from test_verify_bench import BENCH_PORT
 
 from verify import gpu
+from verify.__main__ import main
 from verify.environment import Gpu
 from verify.gpu import Quiet, on_gpu
 from verify.options import Options
@@ -96,3 +98,16 @@ def test_a_failing_reference_is_named(tmp_path: Path) -> None:
     (parity,) = stages(tmp_path / "t", BENCH_PORT, "def reference(args, sizes):\n    return 1 / 0\n")
     assert (parity.status, parity.code) == (Status.AMBIGUOUS, "CP7019")
     assert "division" in parity.message
+
+
+def test_without_the_dsl_nothing_is_claimed(tmp_path: Path) -> None:
+    """The stand-in for a machine without the DSL: a module of its name that fails to import."""
+    (tmp_path / "site/cutlass.py").write_text("raise ImportError('no DSL here')\n")
+    folder = tmp_path / "targets"
+    for name in ("a", "b"):
+        write_target(folder / name)
+    assert main([str(folder), "--stages", "compile"]) == 3
+    found = json.loads((folder / "a/verdict.json").read_text())
+    assert found["status"] == "NOT_RUN"
+    assert found["stages"][1]["code"] == "CP9001"
+    assert "no DSL here" in found["proven"]
