@@ -121,6 +121,9 @@ def arguments(v: Variant, static: bool = False) -> tuple[list[str], list[Text], 
             const = 1 if first == "const" else first
             assert not isinstance(const, str) and isinstance(t, Scalar)
             texts.append(f"{DSL_TYPES[t.name]}({const})")
+        elif v.rule.id == "memory.shared_address":
+            lines.append(f"a{i} = cutlass.Array(Float32, 256, space=cutlass.AddressSpace.smem)")
+            texts.append(f"a{i}.data_ptr() + t")
         elif isinstance(t, Pointer):
             kind = DSL_TYPES[scalar_of(t.to).name]
             lines.append(f"a{i} = cutlass.Pointer({at}, dtype={kind})")
