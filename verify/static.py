@@ -10,7 +10,7 @@ from pathlib import Path
 from verify.verdict import StageResult, Status
 
 _ALLOWED_ROOTS = frozenset({"cutlass", "torch", "__future__"})
-_ALLOWED_FULL = ("cuda.bindings", "cuda.bindings.driver")
+_ALLOWED_FULL = ("cuda.bindings", "cuda.bindings.driver", "cuda.bindings.runtime")
 # Parts of the standard library that a kernel module has no use for and a cheat has.
 _BANNED_STDLIB = frozenset(
     {

@@ -31,7 +31,7 @@ def unit_of(t: Type) -> Scalar:
     while isinstance(t, Array):
         t = t.of
     if isinstance(t, Scalar):
-        return t
+        return t if t.bits else U8  # void* counts bytes
     return U64 if isinstance(t, Pointer) else uniform_scalar(t) or U8
 
 
