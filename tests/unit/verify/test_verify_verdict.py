@@ -208,3 +208,11 @@ def test_parent_loads_neither_torch_nor_cutlass_nor_cuda() -> None:
         env={"PYTHONPATH": str(HOME.parent)},
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_every_code_has_its_page_and_no_page_is_left_over() -> None:
+    pages = {p.stem: p.read_text() for p in (HOME / "pages").glob("*.md")}
+    assert set(pages) == set(CODES)
+    for code, text in pages.items():
+        assert text.startswith(f"# {code}: {CODES[code]}\n")
+        assert all(part in text for part in ("## What it means", "## Why it matters", "## How to fix"))
