@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from ctypes import ArgumentError
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +34,9 @@ OPERATOR_WORDS = {
 }  # fmt: skip
 
 
+_DEPTH = 8000  # frames; each level of nesting in the source takes two to five
+
+
 @dataclass(frozen=True, slots=True)
 class LiftedKernel:
     """A kernel and what it needs of the unit; device functions come before their callers."""
@@ -48,14 +53,19 @@ def lift_kernel(unit: Unit, cursor: Any, sink: Sink) -> LiftedKernel | None:
     """
     lifting = Lifting(unit, sink, Types(), lift_function)
     already = len(sink.items)
+    kernel = None
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEPTH))
     try:
         kernel = _function(lifting, cursor, None, by_pointer=False, is_kernel=True).function
     except LiftError as error:
         lifting.report(error, cursor)
-        kernel = None
-    except RecursionError:
+    except (RecursionError, ArgumentError) as error:
+        if not isinstance(error, RecursionError) and "RecursionError" not in str(error):
+            raise
         sink.report("CP1103", ast.span(cursor), name=cursor.spelling)
-        kernel = None
+    finally:
+        sys.setrecursionlimit(limit)
     _report_errors(lifting)
     if kernel is None or any(d.refuses for d in sink.items[already:]):
         return None
@@ -85,6 +95,10 @@ def _report_errors(lifting: Lifting) -> None:
             continue
         for e in lifting.unit.errors_in(path, start, end):
             at = Span(e.path, e.line, e.column, e.line, e.column)
+            launch = re.match(r"reference to __global__ function '([^']*)' in __(global|device)__", e.message)
+            if launch:
+                lifting.sink.report("CP1112", at, name=launch.group(1))
+                continue
             lifting.sink.report("CP1100", at, what=name or "an unnamed type", message=e.message)
 
 
@@ -158,7 +172,8 @@ def _function(
         statements = _constructor_body(scope, scope.this, parts, statements)
     hoisted = tuple(Decl(v, None, v.span) for v in scope.hoisted)
     max_threads, min_blocks = _launch_bounds(scope, parts) if is_kernel else (0, 0)
-    path, start, _ = ast.offsets(c)
+    pattern = conf.lib.clang_getSpecializedCursorTemplate(c)
+    path, start, _ = ast.offsets(pattern if pattern is not None else c)
     function = Function(
         lifting.symbol(_symbol(c, this_type)) if not is_kernel else lifting.symbol(c.spelling),
         c.spelling,

@@ -98,6 +98,9 @@ def _designated(scope: Scope, items: list[Any], t: Struct, span: Any) -> InitLis
             raise LiftError("CP1130", items[0], name=str(t), what="a designator of this form")
         given[name] = init(scope, value, t.field(name).type)
         items.pop(0)
+    for name, cursor in lift_construct.field_initialisers(scope, t).items():
+        if name not in given:
+            given[name] = init(scope, cursor, t.field(name).type)
     return InitList(tuple(given.get(f.name) or zero(f.type, span) for f in t.fields), t, span)
 
 

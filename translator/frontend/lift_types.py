@@ -102,12 +102,13 @@ def is_reference(t: Any) -> bool:
     return canonical(t)._kind_id in _REFERENCES
 
 
+def is_array(t: Any) -> bool:
+    return canonical(t)._kind_id in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY)
+
+
 def is_const(t: Any) -> bool:
     """True of a const type, and of an array of const elements."""
-    c = canonical(t)
-    while c._kind_id in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY):
-        c = canonical(c.element_type)
-    return bool(t.is_const_qualified() or c.is_const_qualified())
+    return bool(t.is_const_qualified() or canonical(t).is_const_qualified())
 
 
 def strip_reference(t: Any) -> Any:
@@ -151,7 +152,7 @@ class Types:
         if c._kind_id not in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY):
             return self.of(t)
         element = c.element_type
-        return Pointer(self.of(element), is_const(c) or is_const(element), element.is_volatile_qualified())
+        return Pointer(self.of(element), is_const(c), element.is_volatile_qualified())
 
     def _make(self, c: Any) -> Type:
         kind = c._kind_id

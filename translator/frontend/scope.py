@@ -10,11 +10,11 @@ from translator.diag.diagnostic import NOWHERE, Sink, Span
 from translator.frontend import ast
 from translator.frontend.clang import Unit
 from translator.frontend.comments import Comments
-from translator.frontend.lift_types import Types, is_const, is_reference, strip_reference
+from translator.frontend.lift_types import Types, is_array, is_const, is_reference, strip_reference
 from translator.frontend.refusal import LiftError
 from translator.model.expr import Expr, Storage, Var, VarRef
 from translator.model.kernel import Function, Global
-from translator.model.types import Type
+from translator.model.types import Pointer, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ class Scope:
         """A new variable for a declaration of this function."""
         clang_type = cursor.type
         ref = is_reference(clang_type)
-        const = is_const(strip_reference(clang_type))
+        decays = isinstance(kind, Pointer) and is_array(clang_type)
+        const = is_const(strip_reference(clang_type)) and not decays
         var = self.lifting.new_var(
             name,
             kind if kind is not None else self.type_of(cursor),

@@ -34,7 +34,8 @@ CASES = [
     ("i[0] = i[0] < u[0];", "i[0:i32] = i32((u32(i[0:i32]) <.u32 u[0:i32]))"),
     ("i[0] = n % 3 / 2 >> 1;", "i[0:i32] = (((n %.i32 3:i32) /.i32 2:i32) >>.i32 1:i32)"),
     ("f[0] = n ? 1 : 2.5f;", "f[0:i32] = (bool(n) ? 1.0:f32 : 2.5:f32)"),
-    ("b[0] = i[0] && f[0] || !d[0];", "b[0:i32] = ((bool(i[0:i32]) && bool(f[0:i32])) || (!.bool bool(d[0:i32])))"),
+    ("b[0] = i[0] && f[0] || !d[0];",
+     "b[0:i32] = ((bool(i[0:i32]) && bool(f[0:i32])) || (!.bool bool(d[0:i32])))"),
     ("b[0] = n;", "b[0:i32] = bool(n)"),
     # compound assignment: computed in the common type, stored in the target's
     ("c[0] += 1;", "c[0:i32] +=.i32 1:i32"),
