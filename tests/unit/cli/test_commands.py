@@ -18,7 +18,7 @@ __global__ void add(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] += x[i];
 }
-__global__ void odd(float* y) { add<<<1, 1>>>(y, y, 1); }
+__global__ void odd(float* y) { y[0] = *new float; }
 """
 
 
@@ -80,7 +80,7 @@ def test_port_document(capfd: pytest.CaptureFixture[str], source: str) -> None:
     assert by_name["odd"].status == "REFUSED"
     assert by_name["odd"].out is None
     [refusal] = [d for d in by_name["odd"].diagnostics if d.severity == "error"]
-    assert (refusal.code, refusal.line) == ("CP1112", 5)
+    assert (refusal.code, refusal.line) == ("CP1117", 5)
     raw: dict[str, Any] = json.loads(out)
     assert {"source", "kernel", "instantiation", "status", "diagnostics", "stages", "out", "seconds"} <= set(
         raw["kernels"][0]
@@ -113,7 +113,7 @@ def test_analyze_writes_nothing_and_counts(capfd: pytest.CaptureFixture[str], so
     by_name = {k.kernel: k for k in document.kernels}
     assert (by_name["add"].effort, by_name["add"].lines) == ("automatic", 4)
     assert by_name["odd"].effort != "automatic"
-    assert document.summary.refusals == {"CP1112": 1}
+    assert document.summary.refusals == {"CP1117": 1}
     rows = list(csv.DictReader(io.StringIO(said(capfd, "analyze", source, "--csv"))))
     assert [r["kernel"] for r in rows] == ["add", "odd"]
     assert "2 kernels in 1 files" in said(capfd, "analyze", source)
