@@ -11,6 +11,7 @@ import torch
 from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint64, Uint8
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 
@@ -21,7 +22,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -59,7 +60,13 @@ def warp_best(p_val, p_idx):
 
 
 @cute.kernel
-def argmax_rows_kernel(m: cutlass.Pointer[Float32, gmem], rows: Int32, cols: Int32, best_col: cutlass.Pointer[Int32, gmem], best_val: cutlass.Pointer[Float32, gmem]):
+def argmax_rows_kernel(
+    m: cutlass.Pointer[Float32, gmem],
+    rows: Int32,
+    cols: Int32,
+    best_col: cutlass.Pointer[Int32, gmem],
+    best_val: cutlass.Pointer[Float32, gmem],
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()

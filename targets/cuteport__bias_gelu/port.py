@@ -11,6 +11,7 @@ import torch
 from cutlass import AddressSpace, Array, BFloat16, Float16, Float32, Int32, Int64, Numeric, Pointer
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 
@@ -21,7 +22,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -62,7 +63,13 @@ def gelu(x):
 
 
 @cute.kernel
-def bias_gelu_kernel(x: cutlass.Pointer[BFloat16, gmem], bias: cutlass.Pointer[BFloat16, gmem], out: cutlass.Pointer[BFloat16, gmem], rows: Int32, cols: Int32):
+def bias_gelu_kernel(
+    x: cutlass.Pointer[BFloat16, gmem],
+    bias: cutlass.Pointer[BFloat16, gmem],
+    out: cutlass.Pointer[BFloat16, gmem],
+    rows: Int32,
+    cols: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()

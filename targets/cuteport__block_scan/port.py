@@ -10,8 +10,11 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Int32, Numeric, Pointer, Uint32
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+SCAN_BLOCK = 512
+WARPS = 16
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -20,7 +23,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -38,11 +41,16 @@ def warp_inclusive_scan(v, lane):
 
 
 @cute.kernel
-def block_scan_kernel(d_in: cutlass.Pointer[Int32, gmem], d_out: cutlass.Pointer[Int32, gmem], d_sums: cutlass.Pointer[Int32, gmem], n: Int32):
+def block_scan_kernel(
+    d_in: cutlass.Pointer[Int32, gmem],
+    d_out: cutlass.Pointer[Int32, gmem],
+    d_sums: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     warp_totals = cutlass.Array(cute.arch.alloc_smem(Int32, 16, 16).llvm_ptr, shape=16, dtype=Int32)
-    gid = bidx * 512 + tidx
+    gid = bidx * SCAN_BLOCK + tidx
     lane = tidx & 31
     wid = tidx >> 5
     v = Int32(0)
@@ -54,9 +62,9 @@ def block_scan_kernel(d_in: cutlass.Pointer[Int32, gmem], d_out: cutlass.Pointer
     cute.arch.sync_threads()
     # the first warp scans the totals of all warps
     if wid == 0:
-        t = warp_totals[lane] if lane < 16 else Int32(0)
+        t = warp_totals[lane] if lane < WARPS else Int32(0)
         t = warp_inclusive_scan(t, lane)
-        if lane < 16:
+        if lane < WARPS:
             warp_totals[lane] = t
     cute.arch.sync_threads()
     if wid > 0:

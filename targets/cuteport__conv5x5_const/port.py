@@ -15,6 +15,11 @@ from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+TILE_W = 32
+RADIUS = 2
+TILE_H = 16
+SMEM_W = 36
+KSIZE = 5
 c_coef = cutlass.Array(Float32, 25, space=cutlass.AddressSpace.cmem, name="c_coef")
 
 
@@ -69,28 +74,33 @@ def set_constant(compiled: object, name: str, source: object, size: int, stream:
 
 
 @cute.kernel
-def conv5x5_const_kernel(src: cutlass.Pointer[Float32, gmem], dst: cutlass.Pointer[Float32, gmem], width: Int32, height: Int32):
+def conv5x5_const_kernel(
+    src: cutlass.Pointer[Float32, gmem],
+    dst: cutlass.Pointer[Float32, gmem],
+    width: Int32,
+    height: Int32,
+):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     smem_ = cutlass.Array(cute.arch.alloc_smem(Float32, 720, 16).llvm_ptr, shape=720, dtype=Float32)
-    x0 = bidx * 32 - 2
-    y0 = bidy * 16 - 2
-    tid = tidy * 32 + tidx
+    x0 = bidx * TILE_W - RADIUS
+    y0 = bidy * TILE_H - RADIUS
+    tid = tidy * TILE_W + tidx
     # the tile and its apron, by all threads of the block
     for k in cutlass.range(tid, 720, 512):
-        x = x0 + irem(k, Int32(36))
-        y = y0 + idiv(k, Int32(36))
+        x = x0 + irem(k, Int32(SMEM_W))
+        y = y0 + idiv(k, Int32(SMEM_W))
         inside = x >= 0 and x < width and y >= 0 and y < height
         smem_[k] = ldg(src, y * width + x) if inside else Float32(0.0)
     cute.arch.sync_threads()
-    x_1 = bidx * 32 + tidx
-    y_1 = bidy * 16 + tidy
+    x_1 = bidx * TILE_W + tidx
+    y_1 = bidy * TILE_H + tidy
     if x_1 < width and y_1 < height:
         sum_ = Float32(0.0)
-        for j in cutlass.range(0, 5, 1, unroll_full=True):
-            line = smem_.data_ptr() + Int64((tidy + j) * 36 + tidx)
-            for i in cutlass.range(0, 5, 1, unroll_full=True):
-                sum_ = sum_ + c_coef[j * 5 + i] * line[i]
+        for j in cutlass.range(0, KSIZE, 1, unroll_full=True):
+            line = smem_.data_ptr() + Int64((tidy + j) * SMEM_W + tidx)
+            for i in cutlass.range(0, KSIZE, 1, unroll_full=True):
+                sum_ = sum_ + c_coef[j * KSIZE + i] * line[i]
         dst[y_1 * width + x_1] = sum_
 
 

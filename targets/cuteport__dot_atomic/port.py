@@ -10,8 +10,10 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer, Uint32
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+warpSize = 32
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -20,14 +22,19 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
 @cute.kernel
-def dot_atomic_kernel(result: cutlass.Pointer[Float32, gmem], a: cutlass.Pointer[Float32, gmem], b: cutlass.Pointer[Float32, gmem], n: Int32):
+def dot_atomic_kernel(
+    result: cutlass.Pointer[Float32, gmem],
+    a: cutlass.Pointer[Float32, gmem],
+    b: cutlass.Pointer[Float32, gmem],
+    n: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
@@ -41,7 +48,7 @@ def dot_atomic_kernel(result: cutlass.Pointer[Float32, gmem], a: cutlass.Pointer
     while o > 0:
         acc = acc + cute.arch.shuffle_sync_down(acc, Uint32(o))
         o = o >> 1
-    if tidx % 32 == 0:
+    if tidx % warpSize == 0:
         cute.arch.atomic_add(result, acc)
 
 

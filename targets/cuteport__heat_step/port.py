@@ -13,6 +13,8 @@ from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+TX = 32
+TY = 8
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -39,12 +41,18 @@ def opaque(x: Int32) -> Int32:
 
 
 @cute.kernel
-def heat_step_kernel(u: cutlass.Pointer[Float32, gmem], u_new: cutlass.Pointer[Float32, gmem], nx: Int32, ny: Int32, k: Float32):
+def heat_step_kernel(
+    u: cutlass.Pointer[Float32, gmem],
+    u_new: cutlass.Pointer[Float32, gmem],
+    nx: Int32,
+    ny: Int32,
+    k: Float32,
+):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     s = cutlass.Array(cute.arch.alloc_smem(Float32, 10 * 34, 16).llvm_ptr, shape=(10, 34), dtype=Float32)
-    x = bidx * 32 + tidx
-    y = bidy * 8 + tidy
+    x = bidx * TX + tidx
+    y = bidy * TY + tidy
     sx = tidx + 1
     sy = tidy + 1
     # threads outside of the plate load the nearest cell inside, which is just what the border wants

@@ -10,8 +10,10 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Int32, Int64, Numeric, Pointer, Uint32, Uint8
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+NUM_BINS = 256
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -20,7 +22,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -33,14 +35,18 @@ def load_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
 
 
 @cute.kernel
-def histogram256_kernel(data: cutlass.Pointer[Uint8, gmem], bins: cutlass.Pointer[Uint32, gmem], n: Uint32):
+def histogram256_kernel(
+    data: cutlass.Pointer[Uint8, gmem],
+    bins: cutlass.Pointer[Uint32, gmem],
+    n: Uint32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
     gdimx, _, _ = cute.arch.grid_dim()
     local = cutlass.Array(cute.arch.alloc_smem(Uint32, 256, 16).llvm_ptr, shape=256, dtype=Uint32)
     b = tidx
-    while b < 256:
+    while b < NUM_BINS:
         local[b] = Uint32(0)
         b = b + bdimx
     cute.arch.sync_threads()
@@ -61,7 +67,7 @@ def histogram256_kernel(data: cutlass.Pointer[Uint8, gmem], bins: cutlass.Pointe
         cute.arch.atomic_add(local.data_ptr() + Int32(data[Int64((n & Uint32(0xfffffffc)) + tid)]), Uint32(1))
     cute.arch.sync_threads()
     b_1 = tidx
-    while b_1 < 256:
+    while b_1 < NUM_BINS:
         if local[b_1] != 0:
             cute.arch.atomic_add(bins + b_1, local[b_1])
         b_1 = b_1 + bdimx

@@ -10,6 +10,7 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float64, Int32, Int64, Numeric, Pointer, Uint64
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 nv_dadd_rn = cute.ffi(name="__nv_dadd_rn", params_types=[Float64, Float64], return_type=Float64)
@@ -23,7 +24,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -38,7 +39,13 @@ def kahan_add(sum_, comp, term):
 
 
 @cute.kernel
-def kahan_daxpy_kernel(n: Uint64, a: Float64, x: cutlass.Pointer[Float64, gmem], y: cutlass.Pointer[Float64, gmem], comp: cutlass.Pointer[Float64, gmem]):
+def kahan_daxpy_kernel(
+    n: Uint64,
+    a: Float64,
+    x: cutlass.Pointer[Float64, gmem],
+    y: cutlass.Pointer[Float64, gmem],
+    comp: cutlass.Pointer[Float64, gmem],
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()

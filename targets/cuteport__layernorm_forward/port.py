@@ -49,7 +49,17 @@ def all_lanes_sum(v):
 
 
 @cute.kernel
-def layernorm_forward_kernel(out: cutlass.Pointer[Float32, gmem], mean: cutlass.Pointer[Float32, gmem], rstd: cutlass.Pointer[Float32, gmem], x: cutlass.Pointer[Float32, gmem], gamma: cutlass.Pointer[Float32, gmem], beta: cutlass.Pointer[Float32, gmem], N: Int32, C: Int32, eps: Float32):
+def layernorm_forward_kernel(
+    out: cutlass.Pointer[Float32, gmem],
+    mean: cutlass.Pointer[Float32, gmem],
+    rstd: cutlass.Pointer[Float32, gmem],
+    x: cutlass.Pointer[Float32, gmem],
+    gamma: cutlass.Pointer[Float32, gmem],
+    beta: cutlass.Pointer[Float32, gmem],
+    N: Int32,
+    C: Int32,
+    eps: Float32,
+):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     _, bdimy, _ = cute.arch.block_dim()

@@ -10,6 +10,7 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 
@@ -20,7 +21,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -53,7 +54,12 @@ def order3(a, b, c):
 
 
 @cute.kernel
-def median3x3_kernel(img: cutlass.Pointer[Float32, gmem], out: cutlass.Pointer[Float32, gmem], w: Int32, h: Int32):
+def median3x3_kernel(
+    img: cutlass.Pointer[Float32, gmem],
+    out: cutlass.Pointer[Float32, gmem],
+    w: Int32,
+    h: Int32,
+):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     bdimx, bdimy, _ = cute.arch.block_dim()

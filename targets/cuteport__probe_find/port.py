@@ -10,8 +10,12 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Boolean, Int32, Int64, Numeric, Pointer, Uint32
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+EMPTY = 0
+INVALID = -2
+NOT_FOUND = -1
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -20,26 +24,35 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
 @cute.kernel
-def probe_find_kernel(keys: cutlass.Pointer[Int32, gmem], mask: Uint32, query: cutlass.Pointer[Int32, gmem], home: cutlass.Pointer[Uint32, gmem], n: Int32, max_probe: Int32, slot: cutlass.Pointer[Int32, gmem], probes: cutlass.Pointer[Int32, gmem]):
+def probe_find_kernel(
+    keys: cutlass.Pointer[Int32, gmem],
+    mask: Uint32,
+    query: cutlass.Pointer[Int32, gmem],
+    home: cutlass.Pointer[Uint32, gmem],
+    n: Int32,
+    max_probe: Int32,
+    slot: cutlass.Pointer[Int32, gmem],
+    probes: cutlass.Pointer[Int32, gmem],
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
     i = bidx * bdimx + tidx
     if i < n:
         q = query[i]
-        if q <= 0:
-            slot[i] = Int32(-2)
+        if q <= EMPTY:
+            slot[i] = Int32(INVALID)
             probes[i] = Int32(0)
         else:
             at = home[i] & mask
-            result = Int32(-1)
+            result = Int32(NOT_FOUND)
             looked = Int32(0)
             running = Boolean(True)
             while running and looked < max_probe:
@@ -48,7 +61,7 @@ def probe_find_kernel(keys: cutlass.Pointer[Int32, gmem], mask: Uint32, query: c
                 if k == q:
                     result = Int32(at)
                     running = Boolean(False)
-                elif k == 0:
+                elif k == EMPTY:
                     running = Boolean(False)
                 else:
                     at = at + 1 & mask

@@ -10,6 +10,7 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Array, Float32, Int32, Int64, Int8, Numeric, Pointer, Uint32, Uint64
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 nv_float2int_rn = cute.ffi(name="__nv_float2int_rn", params_types=[Float32], return_type=Int32)
@@ -21,7 +22,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -50,7 +51,12 @@ def quantize_one(x, inv_scale):
 
 
 @cute.kernel
-def quantize_int8_kernel(x: cutlass.Pointer[Float32, gmem], q: cutlass.Pointer[Int8, gmem], scale: cutlass.Pointer[Float32, gmem], cols: Int32):
+def quantize_int8_kernel(
+    x: cutlass.Pointer[Float32, gmem],
+    q: cutlass.Pointer[Int8, gmem],
+    scale: cutlass.Pointer[Float32, gmem],
+    cols: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     warp_max = cutlass.Array(cute.arch.alloc_smem(Float32, 8, 16).llvm_ptr, shape=8, dtype=Float32)

@@ -11,6 +11,7 @@ import torch
 from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 
@@ -21,7 +22,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -39,7 +40,11 @@ def idiv(a: Numeric, b: Numeric) -> Numeric:
 
 
 @cute.kernel
-def reduce_sum_kernel(g_in: cutlass.Pointer[Float32, gmem], g_out: cutlass.Pointer[Float32, gmem], n: Uint32):
+def reduce_sum_kernel(
+    g_in: cutlass.Pointer[Float32, gmem],
+    g_out: cutlass.Pointer[Float32, gmem],
+    n: Uint32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()

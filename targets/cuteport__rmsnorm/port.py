@@ -11,8 +11,10 @@ import torch
 from cutlass import AddressSpace, Array, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint64
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+VEC = 4
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -21,7 +23,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -63,11 +65,17 @@ def from_float(v):
 
 
 @cute.kernel
-def rmsnorm_kernel(out: cutlass.Pointer[Float32, gmem], x: cutlass.Pointer[Float32, gmem], weight: cutlass.Pointer[Float32, gmem], eps: Float32, hidden: Int32):
+def rmsnorm_kernel(
+    out: cutlass.Pointer[Float32, gmem],
+    x: cutlass.Pointer[Float32, gmem],
+    weight: cutlass.Pointer[Float32, gmem],
+    eps: Float32,
+    hidden: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
-    packs = idiv(hidden, Int32(4))
+    packs = idiv(hidden, Int32(VEC))
     x_row = x + Int64(Uint64(Int64(bidx)) * Uint64(Int64(hidden)))
     w_row = weight
     out_row = out + Int64(Uint64(Int64(bidx)) * Uint64(Int64(hidden)))
@@ -77,7 +85,7 @@ def rmsnorm_kernel(out: cutlass.Pointer[Float32, gmem], x: cutlass.Pointer[Float
         p = cutlass.Array(Float32, 4)
         val_0, val_1, val_2, val_3 = load_vector(x_row + Int64(i) * 4, 4, 16)
         store_vector(p.data_ptr(), (val_0, val_1, val_2, val_3), 16)
-        for j in cutlass.range(0, 4, 1, unroll_full=True):
+        for j in cutlass.range(0, VEC, 1, unroll_full=True):
             f = to_float(p[j])
             acc = acc + f * f
         i = i + bdimx
@@ -106,7 +114,7 @@ def rmsnorm_kernel(out: cutlass.Pointer[Float32, gmem], x: cutlass.Pointer[Float
         val_0_2, val_1_2, val_2_2, val_3_2 = load_vector(w_row + Int64(i_1) * 4, 4, 16)
         store_vector(w_1.data_ptr(), (val_0_2, val_1_2, val_2_2, val_3_2), 16)
         r = cutlass.Array(Float32, 4)
-        for j_1 in cutlass.range(0, 4, 1, unroll_full=True):
+        for j_1 in cutlass.range(0, VEC, 1, unroll_full=True):
             r[j_1] = from_float(to_float(p_1[j_1]) * scale * to_float(w_1[j_1]))
         val_0_3, val_1_3, val_2_3, val_3_3 = load_vector(r.data_ptr(), 4, 16)
         store_vector(out_row + Int64(i_1) * 4, (val_0_3, val_1_3, val_2_3, val_3_3), 16)

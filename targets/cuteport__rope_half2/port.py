@@ -11,6 +11,7 @@ import torch
 from cutlass import AddressSpace, Array, Float16, Float32, Int32, Int64, Numeric, Pointer, Uint64
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
 
@@ -21,7 +22,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -58,7 +59,14 @@ def store_vector(p: Pointer, values: tuple[Numeric, ...], align: int) -> None:
 
 
 @cute.kernel
-def rope_half2_kernel(qk: cutlass.Pointer[Float16, gmem], cos_tab: cutlass.Pointer[Float32, gmem], sin_tab: cutlass.Pointer[Float32, gmem], positions: cutlass.Pointer[Int32, gmem], heads: Int32, half_dim: Int32):
+def rope_half2_kernel(
+    qk: cutlass.Pointer[Float16, gmem],
+    cos_tab: cutlass.Pointer[Float32, gmem],
+    sin_tab: cutlass.Pointer[Float32, gmem],
+    positions: cutlass.Pointer[Int32, gmem],
+    heads: Int32,
+    half_dim: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()

@@ -11,8 +11,14 @@ import torch
 from cutlass import AddressSpace, Boolean, Float32, Int32, Numeric, Pointer
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+BM = 64
+BN = 64
+BK = 16
+TM = 4
+TN = 4
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -21,7 +27,7 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
@@ -50,7 +56,16 @@ def irem(a: Numeric, b: Numeric) -> Numeric:
 
 
 @cute.kernel
-def sgemm_tiled_kernel(M: Int32, N: Int32, K: Int32, alpha: Float32, A: cutlass.Pointer[Float32, gmem], B: cutlass.Pointer[Float32, gmem], beta: Float32, C: cutlass.Pointer[Float32, gmem]):
+def sgemm_tiled_kernel(
+    M: Int32,
+    N: Int32,
+    K: Int32,
+    alpha: Float32,
+    A: cutlass.Pointer[Float32, gmem],
+    B: cutlass.Pointer[Float32, gmem],
+    beta: Float32,
+    C: cutlass.Pointer[Float32, gmem],
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     # +4: fewer bank conflicts when A is stored transposed
@@ -59,8 +74,8 @@ def sgemm_tiled_kernel(M: Int32, N: Int32, K: Int32, alpha: Float32, A: cutlass.
     tid = tidx
     tx = irem(tid, Int32(16))
     ty = idiv(tid, Int32(16))
-    row0 = bidy * 64
-    col0 = bidx * 64
+    row0 = bidy * BM
+    col0 = bidx * BN
     acc = cutlass.Array(Float32, (4, 4))
     acc[0, 0] = Float32(0.0)
     acc[0, 1] = Float32(0.0)
@@ -82,33 +97,33 @@ def sgemm_tiled_kernel(M: Int32, N: Int32, K: Int32, alpha: Float32, A: cutlass.
         # 64 x 16 of A and 16 x 64 of B: four elements of each per thread
         for i in cutlass.range(0, 4, 1, unroll_full=True):
             e = tid + i * 256
-            ar = idiv(e, Int32(16))
-            ac = irem(e, Int32(16))
-            br = idiv(e, Int32(64))
-            bc = irem(e, Int32(64))
+            ar = idiv(e, Int32(BK))
+            ac = irem(e, Int32(BK))
+            br = idiv(e, Int32(BN))
+            bc = irem(e, Int32(BN))
             As[ac, ar] = A[(row0 + ar) * K + k0 + ac] if row0 + ar < M and k0 + ac < K else Float32(0.0)
             Bs[br, bc] = B[(k0 + br) * N + col0 + bc] if k0 + br < K and col0 + bc < N else Float32(0.0)
         cute.arch.sync_threads()
-        for k in cutlass.range(0, 16, 1, unroll_full=True):
+        for k in cutlass.range(0, BK, 1, unroll_full=True):
             a = cutlass.Array(Float32, 4)
             b = cutlass.Array(Float32, 4)
-            for i_1 in cutlass.range(0, 4, 1, unroll_full=True):
-                a[i_1] = As[k, ty * 4 + i_1]
-            for j in cutlass.range(0, 4, 1, unroll_full=True):
-                b[j] = Bs[k, tx * 4 + j]
-            for i_2 in cutlass.range(0, 4, 1, unroll_full=True):
-                for j_1 in cutlass.range(0, 4, 1, unroll_full=True):
+            for i_1 in cutlass.range(0, TM, 1, unroll_full=True):
+                a[i_1] = As[k, ty * TM + i_1]
+            for j in cutlass.range(0, TN, 1, unroll_full=True):
+                b[j] = Bs[k, tx * TN + j]
+            for i_2 in cutlass.range(0, TM, 1, unroll_full=True):
+                for j_1 in cutlass.range(0, TN, 1, unroll_full=True):
                     acc[i_2, j_1] = acc[i_2, j_1] + a[i_2] * b[j_1]
         cute.arch.sync_threads()
     i_3 = Int32(0)
     running = Boolean(True)
-    while running and i_3 < 4:
-        r = row0 + ty * 4 + i_3
+    while running and i_3 < TM:
+        r = row0 + ty * TM + i_3
         if r >= M:
             running = Boolean(False)
         else:
-            for j_2 in cutlass.range(0, 4, 1, unroll_full=True):
-                c = col0 + tx * 4 + j_2
+            for j_2 in cutlass.range(0, TN, 1, unroll_full=True):
+                c = col0 + tx * TN + j_2
                 if c < N:
                     C[r * N + c] = alpha * acc[i_3, j_2] + beta * C[r * N + c]
         i_3 = i_3 + 1

@@ -10,8 +10,11 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint64
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+FULL_MASK = 0xffffffff
+WARP_SIZE = 32
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -20,10 +23,15 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def runtime(x: Numeric) -> Numeric:
+    """x as a value of the compiled kernel, in its own type."""
+    return type(x)(x.ir_value())
 
 
 @cute.jit
@@ -45,15 +53,19 @@ def warp_sum(v):
 
 
 @cute.kernel
-def softmax_rows_kernel(x: cutlass.Pointer[Float32, gmem], out: cutlass.Pointer[Float32, gmem], cols: Int32):
+def softmax_rows_kernel(
+    x: cutlass.Pointer[Float32, gmem],
+    out: cutlass.Pointer[Float32, gmem],
+    cols: Int32,
+):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
     partial = cutlass.Array(cute.arch.alloc_smem(Float32, 32, 16).llvm_ptr, shape=32, dtype=Float32)
     row = bidx
-    lane = tidx % 32
-    warp = tidx // 32
-    warps = bdimx // 32
+    lane = tidx % WARP_SIZE
+    warp = tidx // WARP_SIZE
+    warps = bdimx // WARP_SIZE
     row_in = x + Int64(Uint64(Int64(row)) * Uint64(Int64(cols)))
     row_out = out + Int64(Uint64(Int64(row)) * Uint64(Int64(cols)))
     # 1. the row's maximum
@@ -83,7 +95,7 @@ def softmax_rows_kernel(x: cutlass.Pointer[Float32, gmem], out: cutlass.Pointer[
     sum_ = partial[lane] if lane < warps else Float32(0.0)
     sum_ = warp_sum(sum_)
     # 3. scale
-    inv = 1.0 / sum_
+    inv = runtime(Float32(1.0)) / sum_
     c_2 = tidx
     while c_2 < cols:
         row_out[c_2] = cute.math.exp(row_in[c_2] - m) * inv

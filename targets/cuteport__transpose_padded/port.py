@@ -10,8 +10,10 @@ import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer
 from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+TILE_DIM = 32
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -20,27 +22,32 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def device_pointer(x: object, kind: type[Numeric]) -> Pointer:
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
 @cute.kernel
-def transpose_padded_kernel(odata: cutlass.Pointer[Float32, gmem], idata: cutlass.Pointer[Float32, gmem], width: Int32, height: Int32):
+def transpose_padded_kernel(
+    odata: cutlass.Pointer[Float32, gmem],
+    idata: cutlass.Pointer[Float32, gmem],
+    width: Int32,
+    height: Int32,
+):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     tile = cutlass.Array(cute.arch.alloc_smem(Float32, 32 * 33, 16).llvm_ptr, shape=(32, 33), dtype=Float32)
-    x = bidx * 32 + tidx
-    y = bidy * 32 + tidy
-    for j in cutlass.range(0, 32, 8):
+    x = bidx * TILE_DIM + tidx
+    y = bidy * TILE_DIM + tidy
+    for j in cutlass.range(0, TILE_DIM, 8):
         if x < width and y + j < height:
             tile[Int64(tidy + j), tidx] = idata[(y + j) * width + x]
     cute.arch.sync_threads()
     # the block's place in the transposed matrix
-    x = bidy * 32 + tidx
-    y = bidx * 32 + tidy
-    for j_1 in cutlass.range(0, 32, 8):
+    x = bidy * TILE_DIM + tidx
+    y = bidx * TILE_DIM + tidy
+    for j_1 in cutlass.range(0, TILE_DIM, 8):
         if x < height and y + j_1 < width:
             odata[(y + j_1) * height + x] = tile[tidx, Int64(tidy + j_1)]
 

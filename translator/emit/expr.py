@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from translator.diag.diagnostic import Sink
-from translator.emit.literals import bare_fits, number, typed
-from translator.emit.names import Names
+from translator.emit.literals import bare_fits, number
+from translator.emit.names import Names, python_name
+from translator.emit.traced import Traced
 from translator.mapping import resolve as rows
+from translator.mapping.ptx import admitted
 from translator.mapping.resolve import DSL_TYPES
 from translator.mapping.rule import Rule
 from translator.model import expr as x
@@ -61,8 +63,8 @@ class Expressions:
     sink: Sink
     functions: dict[str, str]  # symbol → Python name
     known: dict[Var, Range]
-    read_only: frozenset[Var] = frozenset()  # const __restrict__ kernel parameters
-    static: frozenset[Var] = frozenset()  # variables whose value is a trace-time constant
+    read_only: frozenset[Var]  # const __restrict__ kernel parameters
+    traced: Traced  # what the DSL may compute in Python
 
     def dtype(self, t: Type) -> str:
         assert isinstance(t, Scalar)
@@ -94,7 +96,14 @@ class Expressions:
     def constant(self, e: x.Literal) -> str:
         """A literal's number, or the name it has in the source, defined at the top of the module."""
         assert isinstance(e.type, Scalar)
-        return number(e.value, e.type)
+        plain = number(e.value, e.type)
+        name = python_name(e.name) if e.name and e.name not in ("true", "false") else ""
+        taken = name in self.names.taken and name not in self.names.constants
+        if not name or taken or self.needs.constants.setdefault(name, plain) != plain:
+            return plain
+        self.names.taken.add(name)
+        self.names.constants.add(name)
+        return name
 
     def write(self, e: Expr) -> tuple[str, int]:
         if isinstance(e, x.Literal):
@@ -146,13 +155,13 @@ class Expressions:
             return "None"
         if e.type == VOID:
             return "None"
-        self.dtype(e.type)
-        return typed(e)
+        assert isinstance(e.type, Scalar)
+        return f"{self.dtype(e.type)}({self.constant(e)})"
 
     def index(self, e: Expr) -> str:
         """An index; literals stand bare."""
         if isinstance(e, x.Literal):
-            return str(int(e.value))
+            return self.constant(e) if int(e.value) >= 0 else str(int(e.value))
         return self.text(e)
 
     def pointer_add(self, e: x.PtrAdd) -> str:
@@ -209,7 +218,7 @@ class Expressions:
             return f"{self.text(a, level)} {e.op} {right}", level
         if e.op in ("/", "%") and not t.is_float:
             return self.division(e, t)
-        if t.is_float and self.is_static(a) and self.is_static(b):
+        if t.is_float and self.traced.maybe(a) and self.traced.maybe(b):
             # Both known while tracing: the DSL would compute in Python's double.
             self.needs.helpers["runtime"] = None
             return f"runtime({self.text(a)}) {e.op} {self.text(b, level + 1)}", level
@@ -221,7 +230,7 @@ class Expressions:
         """Integer `/` and `%`: C++ truncates, Python's operators floor."""
         op = {"/": "//", "%": "%"}[e.op]
         exact = not t.signed or (is_special_only(e) and is_index(e.left, {}) and is_index(e.right, {}))
-        if exact and not (self.is_static(e.left) and self.is_static(e.right)):
+        if exact and not (self.traced.maybe(e.left) and self.traced.maybe(e.right)):
             left = self.bare(e.left, e.right.type if not isinstance(e.right, x.Literal) else VOID, _MUL)
             return f"{left} {op} {self.bare(e.right, e.left.type, _MUL + 1)}", _MUL
         helper = "idiv" if e.op == "/" else "irem"
@@ -270,16 +279,6 @@ class Expressions:
                     return False
         return True
 
-    def is_static(self, e: Expr) -> bool:
-        """Whether the DSL knows the value while tracing."""
-        if isinstance(e, x.Literal):
-            return True
-        if isinstance(e, x.VarRef):
-            return e.var in self.static
-        if isinstance(e, x.Unary | x.Cast):
-            return self.is_static(e.operand)
-        return isinstance(e, x.Binary) and self.is_static(e.left) and self.is_static(e.right)
-
     # -- conversions -------------------------------------------------------------------------------------
 
     def cast(self, e: x.Cast) -> tuple[str, int]:
@@ -293,7 +292,17 @@ class Expressions:
             return f"{self.dtype(to)}({self.text(inner, _ATOM)}.toint())", _ATOM
         if to == VOID:
             return self.write(inner)
+        if to.is_float and self.unrounded(inner, to):
+            self.needs.helpers["runtime"] = None
+            return f"{self.dtype(to)}(runtime({self.text(inner)}))", _ATOM
         return f"{self.dtype(to)}({self.widening(inner, to)})", _ATOM
+
+    def unrounded(self, inner: Expr, to: Scalar) -> bool:
+        """Whether a cast to a float could pass on a Python number that its type can't hold."""
+        if isinstance(inner, x.Literal) or not self.traced.maybe(inner):
+            return False
+        assert isinstance(inner.type, Scalar)
+        return to != F64 or inner.type.is_float
 
     def widening(self, inner: Expr, to: Scalar) -> str:
         """The operand of a cast; a signed value is sign-extended before it becomes a wider unsigned."""
@@ -324,6 +333,8 @@ class Expressions:
             return f"opaque({self.text(e.args[0])})", _ATOM
         if e.name == "printf":
             return self.printf(e), _ATOM
+        if e.name in ("asm", "asm volatile"):
+            return self.inline_asm(e), _ATOM
         rule = self.rule(e)
         types, consts = self.c_types(e), self.consts(e)
         if rule is None:
@@ -363,6 +374,18 @@ class Expressions:
         for name in DSL_TYPES.values():
             if name in made:
                 self.needs.types.add(name)
+
+    def inline_asm(self, e: x.Intrinsic) -> str:
+        """One instruction of inline PTX, as it stands."""
+        template, constraints, *operands = e.args
+        assert isinstance(template, x.String) and isinstance(constraints, x.String)
+        if not admitted(template.value, constraints.value):
+            self.sink.report("CP1110", e.span, text=" ".join(template.value.split()))
+        self.needs.helpers["inline_asm"] = None
+        words = [repr(template.value), repr(constraints.value)]
+        kind = "None" if e.type == VOID or not isinstance(e.type, Scalar) else self.dtype(e.type)
+        args = [*words, kind, str(e.name == "asm volatile"), *(self.text(a) for a in operands)]
+        return f"inline_asm({', '.join(args)})"
 
     def printf(self, e: x.Intrinsic) -> str:
         if not e.args or not isinstance(e.args[0], x.String):

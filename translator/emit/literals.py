@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import struct
 
-from translator.mapping.resolve import DSL_TYPES
 from translator.model.expr import Literal
 from translator.model.types import BF16, BOOL, F16, F32, Scalar
 
@@ -40,12 +39,6 @@ def shortest(value: float, t: Scalar) -> str:
         if back == value:
             return repr(float(text))
     return repr(value)
-
-
-def typed(e: Literal) -> str:
-    """The literal with its DSL type: `Int32(3)`."""
-    assert isinstance(e.type, Scalar)
-    return f"{DSL_TYPES[e.type.name]}({number(e.value, e.type)})"
 
 
 def bare_fits(e: Literal, beside: Scalar) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from translator.diag.diagnostic import Sink
+from translator.diag.diagnostic import Sink, Span
 from translator.emit.expr import SPECIAL_CALLS, Expressions, Needs
 from translator.emit.host import Constant, HostParam, defaults_of, write_host
 from translator.emit.names import Names
-from translator.emit.stmt import Statements, static_vars
+from translator.emit.stmt import Statements
+from translator.emit.traced import Traced
 from translator.emit.writer import MAX_DEPTH, Writer
 from translator.mapping import resolve as rows
 from translator.mapping.resolve import DSL_TYPES
@@ -48,6 +49,7 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
     renames: list[tuple[str, str]] = []
     body = Writer()
     constants = _constants(model, top, needs)
+    traced = Traced(model)
     for f in model.functions:
         _function(
             body,
@@ -61,10 +63,22 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
             renames,
             frozenset(),
             constants,
+            traced,
         )
     ro = _read_only(model.kernel) if read_only else frozenset()
     params = _function(
-        body, model.kernel, kernel_name, "@cute.kernel", functions, needs, sink, top, renames, ro, constants
+        body,
+        model.kernel,
+        kernel_name,
+        "@cute.kernel",
+        functions,
+        needs,
+        sink,
+        top,
+        renames,
+        ro,
+        constants,
+        traced,
     )
     _check_limits(model, sink, body)
     defaults = defaults_of(model)
@@ -101,10 +115,11 @@ def _function(
     renames: list[tuple[str, str]],
     read_only: frozenset[x.Var],
     constants: list[Constant],
+    traced: Traced,
 ) -> list[HostParam]:
     names = Names(top.taken | {"ldg", "runtime", "idiv", "irem", "load_vector", "store_vector"})
     names.given = {c.var.uid: c.name for c in constants}
-    ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, static_vars(f))
+    ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, traced)
     params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
     renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
     seen = set(f.params) | {
@@ -115,10 +130,7 @@ def _function(
     st = Statements(out, ex, f, seen)
     out.comment(f.comments)
     out.line(decorator)
-    if f.is_kernel:
-        out.line(f"def {name}({', '.join(f'{p.name}: {p.annotation}' for p in params)}):", f.span)
-    else:
-        out.line(f"def {name}({', '.join(p.name for p in params)}):", f.span)
+    _signature(out, name, [f"{p.name}: {p.annotation}" if f.is_kernel else p.name for p in params], f.span)
     with out.indented():
         start = len(out.lines)
         _coordinates(out, f, ex)
@@ -144,6 +156,18 @@ def _constants(model: KernelModel, top: Names, needs: Needs) -> list[Constant]:
         needs.helpers["set_constant"] = None
     needs.types |= {DSL_TYPES[c.scalar.name] for c in made}
     return made
+
+
+def _signature(out: Writer, name: str, params: list[str], span: Span) -> None:
+    """`def name(params):`, one parameter a line where they don't fit one."""
+    if len(name) + sum(len(p) + 2 for p in params) < 90:
+        out.line(f"def {name}({', '.join(params)}):", span)
+        return
+    out.line(f"def {name}(", span)
+    with out.indented():
+        for p in params:
+            out.line(f"{p},")
+    out.line("):")
 
 
 def _param_type(t: Type) -> Scalar | Pointer:
@@ -238,6 +262,8 @@ def _header(model: KernelModel, needs: Needs, constants: list[Constant]) -> Writ
         out.line(line)
     out.line()
     out.line("gmem = cutlass.AddressSpace.gmem")
+    for name, value in needs.constants.items():
+        out.line(f"{name} = {value}")
     for c in constants:
         space = "cutlass.AddressSpace.cmem"
         out.line(f'{c.name} = cutlass.Array({c.dtype}, {c.shape}, space={space}, name="{c.name}")')

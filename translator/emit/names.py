@@ -48,6 +48,7 @@ class Names:
     def __init__(self, taken: set[str] | None = None) -> None:
         self.taken = set(taken or ())
         self.given: dict[int, str] = {}
+        self.constants: set[str] = set()  # names of the module's constants used here
 
     def fresh(self, wanted: str) -> str:
         base = python_name(wanted)

@@ -13,8 +13,7 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, Array, Pointer, Scalar
-from translator.model.walk import walk_exprs, walk_stmts
-from translator.passes.loops import assigned
+from translator.model.walk import walk_exprs
 
 
 @dataclass(slots=True)
@@ -188,37 +187,5 @@ class Statements:
 
     def bound(self, e: Expr) -> str:
         if isinstance(e, x.Literal) and e.type.size == 4:
-            return str(int(e.value))
+            return self.ex.constant(e)
         return self.ex.text(e)
-
-
-def static_vars(f: Function) -> frozenset[Var]:
-    """Variables whose only value is a literal or made of such: the DSL keeps them as Python constants."""
-    times: dict[Var, int] = {}
-    for s in walk_stmts(f.body):
-        if isinstance(s, Decl):
-            times[s.var] = times.get(s.var, 0) + 1
-        elif isinstance(s, ExprStmt | st.Unpack):
-            for v in assigned((s,)):
-                times[v] = times.get(v, 0) + 1
-    found: set[Var] = set()
-
-    def constant(e: Expr) -> bool:
-        if isinstance(e, x.Literal):
-            return True
-        if isinstance(e, VarRef):
-            return e.var in found
-        if isinstance(e, x.Unary | x.Cast):
-            return constant(e.operand)
-        return isinstance(e, x.Binary) and constant(e.left) and constant(e.right)
-
-    for s in walk_stmts(f.body):
-        if (
-            isinstance(s, Decl)
-            and isinstance(s.var.type, Scalar)
-            and s.init is not None
-            and times[s.var] == 1
-            and constant(s.init)
-        ):
-            found.add(s.var)
-    return frozenset(found)
