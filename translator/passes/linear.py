@@ -65,6 +65,8 @@ class Lower:
         found: set[Var] = set()
 
         def take(e: Expr) -> None:
+            for inner in _referred(e):
+                take(inner)
             root = root_var(e)
             if root is not None and not isinstance(root.type, Array):
                 found.add(root)
@@ -74,7 +76,7 @@ class Lower:
                 take(e.lvalue)
             elif isinstance(e, x.Call):
                 for param, arg in zip(self.model.function(e.symbol).params, e.args, strict=True):
-                    if param.ref and not self.by_value(e.symbol, param) and isinstance(arg, x.LVALUES):
+                    if param.ref and not self.by_value(e.symbol, param):
                         take(arg)
         for s in walk_stmts(self.function.body):
             if isinstance(s, Decl) and s.var.ref and s.init is not None:
@@ -213,6 +215,18 @@ class Lower:
             return m.Register(items[0].var)
         return m.Parts(items, e.object.type)
 
+    def referent(self, e: Expr) -> m.Place:
+        """What a reference bound to `e` refers to; `a = b`, `++a` and `(a, b)` name objects too."""
+        if isinstance(e, x.Comma) and _referred(e):
+            self.effect(e.left)
+            return self.referent(e.right)
+        if isinstance(e, x.Assign | x.IncDec) and (inner := _referred(e)):
+            if any(isinstance(n, x.Assign | x.IncDec | x.Call | x.Intrinsic) for n in walk_expr(inner[0])):
+                self.sink.report("CP3001", e.span, what="reference to an assignment with further effects")
+            self.effect(e)
+            return self.place(inner[0])
+        return self.place(e)
+
     def _temporary(self, e: Expr) -> m.Place:
         """An rvalue used as an object: `f(x).y`, a temporary bound to a const reference."""
         if isinstance(e.type, Struct):
@@ -241,7 +255,7 @@ class Lower:
 
     def address(self, e: Expr) -> Expr:
         """A pointer (to its unit) to lvalue `e`."""
-        p = self.place(e)
+        p = self.referent(e)
         if isinstance(p, m.Cells):
             return m.cells_pointer(p)
         if isinstance(p, m.Memory):
@@ -508,6 +522,15 @@ class Lower:
 
     def parts(self, e: Expr) -> list[Expr]:
         raise NotImplementedError
+
+
+def _referred(e: Expr) -> tuple[Expr, ...]:
+    """The lvalue that `e` names, where `e` is an lvalue but not a plain one."""
+    if isinstance(e, x.Assign) or (isinstance(e, x.IncDec) and e.prefix):
+        return (e.target,)
+    if isinstance(e, x.Comma) and (isinstance(e.right, x.LVALUES) or _referred(e.right)):
+        return (e.right,)
+    return ()
 
 
 def disturbs(new: tuple[Stmt, ...], e: Expr) -> bool:

@@ -376,7 +376,7 @@ class Linear(Lower):
 
     def _declare_reference(self, s: Decl) -> None:
         assert s.init is not None
-        place = self.place(s.init)
+        place = self.referent(s.init)
         if isinstance(place, m.Memory):
             # Fix the address now: what it was computed from may change later.
             held = self.fresh(s.var.name, place.pointer.type)
