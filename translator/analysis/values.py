@@ -140,11 +140,14 @@ def quotient(a: Poly, by: Poly) -> Poly:
     made = a.divide(by)
     if made is not None:
         return made
+    if any(s[0] == LOADED for s in a.symbols):
+        return a  # still a bound, and one that keeps the loaded value in sight
+    mark = LAUNCHED if _awkward(a) else ""
     top = a.text()
     top = f"({top})" if " " in top else top
     bottom = by.text()
     bottom = f"({bottom})" if " " in bottom else bottom
-    return Poly.symbol(f"{top} / {bottom}")
+    return Poly.symbol(f"{mark}{top} / {bottom}")
 
 
 def modulo(a: Value, b: Value) -> Value:
@@ -188,7 +191,8 @@ def upper(a: Poly | None, b: Poly | None) -> Poly | None:
     if b.covers(a):
         return b
     one, other = sorted((a.text(), b.text()))
-    return None if LOADED in one + other else Poly.symbol(f"max({one}, {other})")
+    mark = LAUNCHED if _awkward(a) or _awkward(b) else ""
+    return None if LOADED in one + other else Poly.symbol(f"{mark}max({one}, {other})")
 
 
 def minimum(a: Value, b: Value) -> Value:
@@ -208,6 +212,17 @@ def maximum(a: Value, b: Value) -> Value:
 def _awkward(p: Poly) -> bool:
     """A bound in terms of the launch or of loaded values says less than one in terms of sizes."""
     return any(s[0] in LOADED + LAUNCHED for s in p.symbols)
+
+
+def better(old: Poly | None, new: Poly | None) -> Poly | None:
+    """Of two bounds that both hold, the one that says more; a guard's over its definition's."""
+    if old is None or new is None:
+        return new if old is None else old
+    if _awkward(new) or _awkward(old):
+        return old if _awkward(new) else new
+    if old.constant is not None:
+        return new if new.constant is None or new.constant < old.constant else old
+    return old
 
 
 def below(value: Value, limit: Poly) -> Value:

@@ -1,0 +1,241 @@
+"""Drafted specs, read back by the verifier's own reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from translator.analysis.cases import Sized, cases
+from translator.analysis.spec_draft import draft_spec
+from translator.diag.diagnostic import Sink
+from verify.resolve import resolve
+from verify.spec import BufferArg, ScalarArg, Spec, StructArg, parse_spec
+
+from .lifted import model_of
+
+
+@dataclass(frozen=True)
+class Port:
+    entry: str = "k"
+    renames: tuple[tuple[str, str], ...] = ()
+
+
+def drafted(folder: Path, text: str, port: Port | None = None) -> Spec:
+    sink = Sink()
+    made = draft_spec(model_of(folder, text), port or Port(), sink)
+    assert not sink.refused
+    spec = parse_spec(made)
+    for case in spec.case:
+        assert resolve(spec, case).launchable
+    assert sorted(d.code for d in sink.items) == sorted(q.code for q in spec.question)
+    return spec
+
+
+def buffer(spec: Spec, name: str) -> BufferArg:
+    found = next(a for a in spec.arg if a.name == name)
+    assert isinstance(found, BufferArg)
+    return found
+
+
+SAXPY = (
+    "__global__ void k(int n, float a, const float* x, float* y) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = a * x[i] + y[i];\n}\n"
+)
+
+
+def test_a_launched_kernel_needs_no_question(tmp_path: Path) -> None:
+    spec = drafted(
+        tmp_path,
+        SAXPY + "void run(int N, float* p, float* q) { k<<<(N + 255) / 256, 256>>>(N, 2.5f, p, q); }\n",
+    )
+    assert spec.question == []
+    assert spec.original.kernel == "k"
+    assert spec.launch.grid == ["(n + 255) / 256", "1", "1"]
+    assert spec.launch.block == ["256", "1", "1"]
+    assert [a.name for a in spec.arg] == ["n", "a", "x", "y"]
+    n, a = spec.arg[:2]
+    assert isinstance(n, ScalarArg) and isinstance(a, ScalarArg)
+    assert (n.value, n.dtype, a.value, a.dtype) == ("n", "i32", 2.5, "f32")
+    x, y = buffer(spec, "x"), buffer(spec, "y")
+    assert (x.elems, x.role, x.init, x.dtype) == ("n", "in", "normal", "f32")
+    assert (y.elems, y.role) == ("n", "inout")
+    sizes = [c.sizes["n"] for c in spec.case]
+    assert sizes[:5] == [1, 255, 256, 257, 10007]
+    assert [c.role for c in spec.case] == ["boundary"] * 5 + ["typical", "large"]
+
+
+def test_without_a_launch_the_guard_gives_the_grid(tmp_path: Path) -> None:
+    spec = drafted(tmp_path, SAXPY)
+    assert spec.launch.grid[0] == "(n + 255) / 256"
+    assert [q.code for q in spec.question] == ["CP3101", "CP3102", "CP3106"]
+
+
+def test_rows_that_no_argument_gives(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(float* x, int cols) {\n"
+        "  for (int i = threadIdx.x; i < cols; i += blockDim.x) x[blockIdx.x * cols + i] = 0;\n}\n"
+    )
+    launch = "void run(float* x, int rows, int cols) { k<<<rows, 128>>>(x, cols); }\n"
+    spec = drafted(tmp_path, text + launch)
+    assert spec.launch.grid[0] == "rows"
+    assert buffer(spec, "x").elems == "cols * rows"
+    assert buffer(spec, "x").role == "out"
+    assert [q.code for q in spec.question] == ["CP3102"]
+    spec = drafted(tmp_path, text + "void run(float* x, int c) { k<<<512, 128>>>(x, c); }\n")
+    assert spec.launch.grid[0] == "grid_x"
+    assert next(c for c in spec.case if c.name == "typical").sizes["grid_x"] == 512
+
+
+def test_lookup_tables(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(const float* table, const int* idx, float* out, int n, int dim) {\n"
+        "  int i = blockIdx.x; if (i >= n) return;\n"
+        "  for (int d = threadIdx.x; d < dim; d += 128) out[i * dim + d] = table[idx[i] * dim + d];\n}\n"
+        "void run(float* t, int* i, float* o, int n, int dim) { k<<<n, 128>>>(t, i, o, n, dim); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert buffer(spec, "table").elems == "dim * table_rows"
+    assert buffer(spec, "idx").init == "index:table_rows"
+    assert [q.code for q in spec.question] == ["CP3110"]
+    assert all("table_rows" in c.sizes for c in spec.case)
+
+
+def test_a_table_the_host_allocates_for_its_arguments(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(const float* table, const int* idx, float* out, int n, int rows) {\n"
+        "  int i = blockIdx.x * 64 + threadIdx.x; if (i < n) out[i] = table[idx[i]];\n}\n"
+        "void run(int* i, float* o, int n, int rows) { float* t; cudaMalloc(&t, rows * sizeof(float));\n"
+        "  k<<<(n + 63) / 64, 64>>>(t, i, o, n, rows); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert buffer(spec, "table").elems == "rows"
+    assert buffer(spec, "idx").init == "index:rows"
+    assert spec.question == []
+
+
+def test_histogram(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(const unsigned char* data, unsigned* bins, int n) {\n"
+        "  int i = blockIdx.x * 256 + threadIdx.x; if (i < n) atomicAdd(&bins[data[i]], 1u);\n}\n"
+        "void run(unsigned char* d, unsigned* b, int n) { k<<<(n + 255) / 256, 256>>>(d, b, n); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert (buffer(spec, "bins").elems, buffer(spec, "bins").init) == ("256", "zeros")
+    assert buffer(spec, "data").init == "index:256"
+    assert not spec.tolerance.order_dependent
+
+
+def test_compressed_rows(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(const int* row, const int* col, float* v, const float* x, float* y, int n) {\n"
+        "  int i = blockIdx.x * 128 + threadIdx.x; if (i >= n) return; float s = 0;\n"
+        "  for (int j = row[i]; j < row[i + 1]; ++j) s += v[j] * x[col[j]];\n  y[i] = s;\n}\n"
+        "void run(int* r, int* c, float* v, float* x, float* y, int n) {\n"
+        "  k<<<(n + 127) / 128, 128>>>(r, c, v, x, y, n); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert (buffer(spec, "row").elems, buffer(spec, "row").init) == ("n + 1", "arange")
+    assert (buffer(spec, "v").elems, buffer(spec, "col").elems) == ("n", "n")
+    assert buffer(spec, "col").init == "index:x_count"
+    assert {q.code for q in spec.question} == {"CP3107", "CP3110"}
+
+
+def test_structs_globals_and_float_atomics(tmp_path: Path) -> None:
+    text = (
+        "struct P { float dt; int count; };\nstruct Cell { float m; int id; };\n"
+        "__constant__ float table[4];\n"
+        "__global__ void k(Cell* c, float* sum, P p) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < p.count) { c[i].m += p.dt * table[i & 3]; atomicAdd(sum, c[i].m); }\n}\n"
+        "void run(Cell* c, float* s, P q) { k<<<(q.count + 63) / 64, 64>>>(c, s, q); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert spec.launch.grid[0] == "(p_count + 63) / 64"
+    cells = buffer(spec, "c")
+    assert (cells.size, cells.elems, cells.role) == (8, "p_count", "inout")
+    assert [(f.name, f.dtype, f.offset) for f in cells.fields] == [("m", "f32", 0), ("id", "i32", 4)]
+    p = next(a for a in spec.arg if a.name == "p")
+    assert isinstance(p, StructArg)
+    assert [(f.name, f.value) for f in p.fields] == [("dt", 0.5), ("count", "p_count")]
+    table = buffer(spec, "table")
+    assert (table.symbol, table.elems, table.role) == ("table", "4", "in")
+    assert buffer(spec, "sum").init == "zeros"
+    assert spec.tolerance.order_dependent
+
+
+def test_vector_rows_keep_their_alignment(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(const float* x, float* y, int cols) {\n"
+        "  const float4* r = reinterpret_cast<const float4*>(x + blockIdx.x * cols);\n"
+        "  for (int i = threadIdx.x; i < cols / 4; i += blockDim.x) {\n"
+        "    float4 v = r[i]; y[blockIdx.x * cols / 4 + i] = v.x; }\n}\n"
+        "void run(float* x, float* y, int rows, int cols) { k<<<rows, 128>>>(x, y, cols); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert all(c.sizes["cols"] % 4 == 0 for c in spec.case)
+    assert any(c.sizes["rows"] % 4 for c in spec.case)
+
+
+def test_what_cannot_be_described_is_said(tmp_path: Path) -> None:
+    text = (
+        "struct S { float* p; int n; };\n__global__ void k(S s, float* out) { out[threadIdx.x] = s.n; }\n"
+        "void run(S s, float* o) { k<<<1, 32>>>(s, o); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    assert "CP3108" in [q.code for q in spec.question]
+
+
+def test_renamed_parameters(tmp_path: Path) -> None:
+    spec = drafted(
+        tmp_path,
+        SAXPY.replace("float a", "float lambda").replace("a *", "lambda *"),
+        Port("k", (("lambda", "lambda_"),)),
+    )
+    assert [a.port_name for a in spec.arg] == [None, "lambda_", None, None]
+
+
+def test_cases_respect_the_launch() -> None:
+    wanted = Sized(("n", "b"), ("n", "1", "1"), ("b", "1", "1"), "b * 4", ("n * b",))
+    for case in cases(wanted):
+        assert 1 <= case.sizes["b"] <= 1024
+        assert case.sizes["n"] * case.sizes["b"] <= 1 << 26
+    names = [c.name for c in cases(wanted)]
+    assert len(names) == len(set(names))
+
+
+def test_cases_of_a_costly_kernel_stay_small() -> None:
+    wanted = Sized(("n",), ("(n + 255) / 256", "1", "1"), ("256", "1", "1"), "0", ("n",), ("n * n",))
+    biggest = max(c.sizes["n"] for c in cases(wanted))
+    assert biggest**3 <= 1 << 34
+
+
+def test_no_sizes_is_one_case() -> None:
+    assert [(c.name, c.sizes) for c in cases(Sized((), ("1", "1", "1"), ("32", "1", "1"), "0", ("32",)))] == [
+        ("only", {})
+    ]
+
+
+@pytest.mark.parametrize("target", sorted((Path(__file__).parents[3] / "targets").glob("*/original")))
+def test_drafts_agree_with_the_specs_that_people_wrote(target: Path) -> None:
+    from translator.frontend.build import build_model
+    from translator.frontend.project import ReadOptions, read
+    from verify.spec import load_spec
+
+    written = load_spec(target.parent)
+    source = next(p for p in target.glob("*.cu") if p.name != "device.cu")
+    readings = read([str(source)], ReadOptions(), Sink())
+    reading = next((r for r in readings if r.cuda_name == written.original.kernel), readings[0])
+    model = build_model(reading, Sink())
+    assert model is not None
+    spec = parse_spec(draft_spec(model, Port(reading.name), Sink()))
+    assert [a.name for a in spec.arg] == [a.name for a in written.arg]
+    assert spec.launch.block == written.launch.block
+    for ours, theirs in zip(spec.buffers, written.buffers, strict=True):
+        assert (ours.name, ours.role, ours.dtype, ours.size) == (
+            theirs.name,
+            theirs.role,
+            theirs.dtype,
+            theirs.size,
+        )
