@@ -200,6 +200,9 @@ class Expressions:
     def unary(self, e: x.Unary) -> tuple[str, int]:
         if e.op == "!":
             return f"not {self.text(e.operand, _NOT)}", _NOT
+        if self.traced.folds_wrong(e):
+            self.needs.helpers["runtime"] = None
+            return f"{e.op}runtime({self.text(e.operand)})", _UNARY
         return f"{e.op}{self.text(e.operand, _UNARY)}", _UNARY
 
     def binary(self, e: x.Binary) -> tuple[str, int]:
@@ -208,6 +211,15 @@ class Expressions:
             return self.comparison(e), _CMP
         t = e.type
         assert isinstance(t, Scalar)
+        if self.traced.folds_wrong(e):
+            self.needs.helpers["runtime"] = None
+            left = f"runtime({self.text(a)})"
+        elif e.op in ("<<", ">>"):
+            left = self.text(a, level)
+        elif e.op in ("/", "%") and not t.is_float:
+            return self.division(e, t)
+        else:
+            left = self.bare(a, b.type if not isinstance(b, x.Literal) else VOID, level)
         if e.op in ("<<", ">>"):
             if isinstance(b, x.Literal):
                 right = str(int(b.value))
@@ -215,15 +227,10 @@ class Expressions:
                 right = self.text(b, level + 1)
             else:
                 right = f"{self.dtype(t)}({self.text(b)})"
-            return f"{self.text(a, level)} {e.op} {right}", level
-        if e.op in ("/", "%") and not t.is_float:
-            return self.division(e, t)
-        if t.is_float and self.traced.maybe(a) and self.traced.maybe(b):
-            # Both known while tracing: the DSL would compute in Python's double.
-            self.needs.helpers["runtime"] = None
-            return f"runtime({self.text(a)}) {e.op} {self.text(b, level + 1)}", level
-        left = self.bare(a, b.type if not isinstance(b, x.Literal) else VOID, level)
-        right = self.bare(b, a.type if not isinstance(a, x.Literal) else VOID, level + 1)
+            return f"{left} {e.op} {right}", level
+        right = self.bare(
+            b, VOID if isinstance(a, x.Literal) and not left.startswith("runtime(") else a.type, level + 1
+        )
         return f"{left} {e.op} {right}", level
 
     def division(self, e: x.Binary, t: Scalar) -> tuple[str, int]:
@@ -292,17 +299,10 @@ class Expressions:
             return f"{self.dtype(to)}({self.text(inner, _ATOM)}.toint())", _ATOM
         if to == VOID:
             return self.write(inner)
-        if to.is_float and self.unrounded(inner, to):
+        if self.traced.folds_wrong(e):
             self.needs.helpers["runtime"] = None
             return f"{self.dtype(to)}(runtime({self.text(inner)}))", _ATOM
         return f"{self.dtype(to)}({self.widening(inner, to)})", _ATOM
-
-    def unrounded(self, inner: Expr, to: Scalar) -> bool:
-        """Whether a cast to a float could pass on a Python number that its type can't hold."""
-        if isinstance(inner, x.Literal) or not self.traced.maybe(inner):
-            return False
-        assert isinstance(inner.type, Scalar)
-        return to != F64 or inner.type.is_float
 
     def widening(self, inner: Expr, to: Scalar) -> str:
         """The operand of a cast; a signed value is sign-extended before it becomes a wider unsigned."""

@@ -128,6 +128,7 @@ def _function(
         if isinstance(s, Decl) and isinstance(s.var.type, Pointer) and s.init is not None
     }
     st = Statements(out, ex, f, seen)
+    traced.enter(f)
     out.comment(f.comments)
     out.line(decorator)
     _signature(out, name, [f"{p.name}: {p.annotation}" if f.is_kernel else p.name for p in params], f.span)

@@ -14,6 +14,7 @@ from translator.model.kernel import Function
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, Array, Pointer, Scalar
 from translator.model.walk import walk_exprs
+from translator.passes.loops import assigned
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class Statements:
         self.out.comment(getattr(s, "comments", ()))
         if isinstance(s, Decl):
             self.declare(s)
+            self.ex.traced.written(s.var, s.init)
         elif isinstance(s, ExprStmt):
             self.effect(s)
         elif isinstance(s, If):
@@ -42,9 +44,11 @@ class Statements:
         elif isinstance(s, st.ForRange):
             self.for_range(s)
         elif isinstance(s, st.While):
+            self.ex.traced.now -= assigned(s.body)
             self.out.line(f"while {self.condition(s.cond)}:", s.span)
             with self.out.indented():
                 self.body(s.body)
+            self.ex.traced.now -= assigned(s.body)
         elif isinstance(s, st.Unpack):
             self.unpack(s)
         elif isinstance(s, st.VectorStore):
@@ -129,6 +133,7 @@ class Statements:
         target = e.target
         if isinstance(target, VarRef):
             self.out.line(f"{self.ex.var(target.var)} = {self.ex.text(e.value)}", s.span)
+            self.ex.traced.written(target.var, e.value)
             return
         value = self.ex.text(e.value)
         if isinstance(target, x.Index):
@@ -153,6 +158,7 @@ class Statements:
         else:
             made = self.ex.text(v)
         self.out.line(f"{targets} = {made}", s.span)
+        self.ex.traced.unpacked(s)
 
     def vector(self, v: x.Intrinsic, count: int) -> str:
         held = self.ex.names.fresh("vector")
@@ -162,15 +168,20 @@ class Statements:
     # -- control -----------------------------------------------------------------------------------------
 
     def branch(self, s: If, word: str = "if") -> None:
+        traced = self.ex.traced
+        known, before = traced.maybe(s.cond), set(traced.now)
         self.out.line(f"{word} {self.condition(s.cond)}:", s.span)
         with self.out.indented():
             self.body(s.then)
+        then, traced.now = traced.now, set(before)
         if len(s.other) == 1 and isinstance(s.other[0], If) and not s.other[0].comments:
             self.branch(s.other[0], "elif")
         elif s.other:
             self.out.line("else:")
             with self.out.indented():
                 self.body(s.other)
+        arms = then | traced.now
+        traced.now = arms if known else before - assigned((*s.then, *s.other))
 
     def for_range(self, s: st.ForRange) -> None:
         name = self.ex.var(s.var)
@@ -181,9 +192,11 @@ class Statements:
         elif s.unroll is not None:
             hint = f", unroll={s.unroll}"
         bounds = ", ".join(self.bound(b) for b in (s.start, s.stop, s.step))
+        self.ex.traced.now -= assigned((s,))
         self.out.line(f"for {name} in cutlass.range({bounds}{hint}):", s.span)
         with self.out.indented():
             self.body(s.body)
+        self.ex.traced.now -= assigned((s,))
 
     def bound(self, e: Expr) -> str:
         if isinstance(e, x.Literal) and e.type.size == 4:
