@@ -76,6 +76,7 @@ UNEXPOSED_EXPR = K.UNEXPOSED_EXPR.value
 DECL_REF_EXPR = K.DECL_REF_EXPR.value
 MEMBER_REF_EXPR = K.MEMBER_REF_EXPR.value
 MEMBER_REF = K.MEMBER_REF.value
+UNEXPOSED_DECL = K.UNEXPOSED_DECL.value
 TYPE_REF = K.TYPE_REF.value
 CALL_EXPR = K.CALL_EXPR.value
 INTEGER_LITERAL = K.INTEGER_LITERAL.value
@@ -202,9 +203,19 @@ def var_initializer(c: Any) -> Any:
     return found
 
 
+def as_variable(c: Any) -> Any:
+    """The cursor of an instantiated variable template, which libclang has no kind for, as a variable's."""
+    made = cindex.Cursor.from_buffer_copy(c)
+    made._kind_id = VAR_DECL
+    made._tu = c._tu
+    return made
+
+
 def field_initialiser(c: Any) -> Any:
     """The in-class initialiser of a field, None if it has none (an array's size is no initialiser)."""
+    name_at = _place(c._tu, c.location)[3]
     inner = [x for x in children(c) if UNEXPOSED_EXPR <= x._kind_id < UNEXPOSED_STMT]
+    inner = [x for x in inner if place(x)[1] > name_at]  # those before are arguments of its type
     if not inner or (c.type.get_canonical().get_array_size() >= 0 and inner[-1]._kind_id not in _LISTS):
         return None
     return inner[-1]

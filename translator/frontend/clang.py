@@ -103,20 +103,27 @@ class Unit:
         return found[bisect_right(offsets, start - 1) : bisect_right(offsets, end)]
 
     @cached_property
+    def _user_texts(self) -> tuple[str, ...]:
+        """The unit's own file and those it includes, lines continued by a backslash joined."""
+        included = [i.include.name for i in self.tu.get_includes()]
+        paths = [self.path, *(p for p in included if not p.startswith(str(HEADERS)))]
+        return tuple(re.sub(r"\\\r?\n", " ", self.source(p).decode("utf-8", "replace")) for p in paths)
+
+    @cached_property
     def macros(self) -> dict[str, str]:
-        """Object-like macros defined in the unit's own file: name → replacement text."""
-        text = re.sub(r"\\\r?\n", " ", self.text)
-        found = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[ \t]+([^\n]*))?$", text, re.MULTILINE)
-        return {name: re.sub(r"//.*|/\*.*?\*/", "", body).strip() for name, body in found}
+        """Object-like macros of the unit and the user's files it includes: name → replacement text."""
+        pattern = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[ \t]+([^\n]*))?\r?$", re.MULTILINE)
+        found: dict[str, str] = {}
+        for text in self._user_texts:
+            for name, body in pattern.findall(text):
+                found.setdefault(name, re.sub(r"//.*|/\*.*?\*/", "", body).strip())
+        return found
 
     @cached_property
     def macro_bodies(self) -> dict[str, str]:
-        """Function-like macros of the user's files read so far: name → replacement text."""
+        """Function-like macros of the unit and the user's files it includes: name → replacement text."""
         found: dict[str, str] = {}
-        for path in [i.include.name for i in self.tu.get_includes()] + [self.path]:
-            if path.startswith(str(HEADERS)):
-                continue
-            text = re.sub(r"\\\r?\n", " ", self.source(path).decode("utf-8", "replace"))
+        for text in self._user_texts:
             for name, body in re.findall(
                 r"^[ \t]*#[ \t]*define[ \t]+(\w+)\([^)]*\)([^\n]*)$", text, re.MULTILINE
             ):

@@ -11,7 +11,13 @@ from translator.diag.diagnostic import Sink
 from translator.frontend import ast, builtins, inline, lift_construct, lift_expr, lift_groups, lift_half
 from translator.frontend.clang import HEADERS
 from translator.frontend.convert import convert, deref
-from translator.frontend.lift_types import canonical, is_function_pointer, is_reference, strip_reference
+from translator.frontend.lift_types import (
+    canonical,
+    is_function_pointer,
+    is_lvalue_reference,
+    is_reference,
+    strip_reference,
+)
 from translator.frontend.refusal import BY_FUNCTION, BY_HEADER, LiftError
 from translator.frontend.scope import Callee, Scope
 from translator.model.expr import (
@@ -53,6 +59,8 @@ def call(scope: Scope, c: Any, *, wants_object: bool = False) -> Expr:
     if kind not in (ast.FUNCTION_DECL, ast.CXX_METHOD):
         raise LiftError("CP1135", c, what=f"call of {c.spelling or scope.text(c)}")
     header = stub_header(target)
+    if header == "standard_library.h" and target.spelling in ("forward", "move"):
+        return lift_expr.lift_lvalue(scope, arguments(c)[0], read_only=not wants_object)
     if header:
         small = lift_half.operator(scope, c, target)
         if small is not None:
@@ -121,7 +129,7 @@ def argument(scope: Scope, c: Any, wanted: Any, target: Any, position: int) -> E
     """One argument for a parameter of clang type `wanted`."""
     if ast.span(c).line == 0 and not ast.children(c):
         return _default_argument(scope, c, target, position)
-    if is_reference(wanted):
+    if is_lvalue_reference(wanted):
         read_only = strip_reference(wanted).is_const_qualified()
         made = lift_expr.lift_lvalue(scope, c, read_only=read_only)
         to = scope.types.of(wanted)
@@ -141,10 +149,10 @@ def _default_argument(scope: Scope, c: Any, target: Any, position: int) -> Expr:
     if isinstance(t, Pointer) and value in (0, None):
         return Literal(0, t, ast.span(c))
     parameter = arguments(target)[position]
-    inner = [x for x in ast.operand_children(parameter) if x._kind_id != ast.UNEXPOSED_ATTR]
-    if not inner:
+    given = ast.field_initialiser(parameter)
+    if given is None:
         raise LiftError("CP1127", c, what=f"default argument of {target.spelling}")
-    return lift_expr.value_of(scope, inner[-1], t)
+    return lift_expr.value_of(scope, given, t)
 
 
 # ---- device functions and methods

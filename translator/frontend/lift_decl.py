@@ -207,7 +207,7 @@ def _result_type(scope: Scope, c: Any, by_pointer: bool) -> Type:
 
 
 def _symbol(c: Any, this_type: Type | None) -> str:
-    """A Python-safe name: `P_iadd` for `P::operator+=`, `P_init` for a constructor."""
+    """A Python-safe name: `P_iadd` for `P::operator+=`, `P_new` for a constructor."""
     name = c.spelling
     if lift_lambda.is_lambda(c.semantic_parent) and c._kind_id == ast.CXX_METHOD:
         return f"lambda_{ast.span(c).line}"
@@ -216,7 +216,7 @@ def _symbol(c: Any, this_type: Type | None) -> str:
         owner = re.sub(r"<.*", "", str(this_type) if this_type is not None else c.semantic_parent.spelling)
         owner = re.sub(r"\W+", "_", owner).strip("_") + "_"
     if c._kind_id == ast.CONSTRUCTOR:
-        return owner + "init"
+        return owner + "new"
     if c._kind_id == ast.CONVERSION_FUNCTION:
         return owner + "to_" + re.sub(r"\W+", "_", c.result_type.spelling).strip("_")
     if name.startswith("operator"):

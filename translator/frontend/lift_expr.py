@@ -33,6 +33,7 @@ from translator.model.expr import (
 from translator.model.types import BOOL, I64, U32, VOID, Array, Pointer, Scalar, Struct, Type, same
 
 Lifter = Callable[[Scope, Any], Expr]
+_ONE_LITERAL = re.compile(r"^[\s(]*(?:\w|\.|(?<=[eEpP])[-+]|'[^']*')+[\s)]*$")
 _IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
 SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
@@ -121,6 +122,8 @@ def _literal(scope: Scope, c: Any) -> Expr:
     value = ast.evaluate(c)
     at, start, end = ast.place(c)
     name = named_text(scope, at.path, start, end)
+    if name and not _ONE_LITERAL.match(scope.lifting.unit.macros.get(name, "0")):
+        name = ""  # a part of what the macro stands for
     if value is None or isinstance(value, str):
         raise LiftError("CP1127", c, what="literal without a value")
     if t == BOOL:
@@ -191,11 +194,10 @@ def _name(scope: Scope, c: Any) -> Expr:
         return Literal(declaration.enum_value, scope.type_of(c), ast.span(c), declaration.spelling)
     if kind in (ast.VAR_DECL, ast.PARM_DECL):
         return lift_global.reference(scope, c, declaration)
+    if kind == ast.UNEXPOSED_DECL:
+        return lift_global.reference(scope, c, ast.as_variable(declaration))
     if kind in (ast.FUNCTION_DECL, ast.CXX_METHOD):
         raise LiftError("CP1115", c, what=f"{declaration.spelling} used as a value")
-    value = constant(scope, c)  # a variable template, which the tree does not show
-    if value is not None:
-        return value
     raise LiftError("CP1135", c, what=c.spelling or scope.text(c))
 
 

@@ -12,7 +12,7 @@ from translator.frontend.convert import wrap
 from translator.frontend.lift_types import is_const, is_reference
 from translator.frontend.refusal import LiftError
 from translator.frontend.scope import Lifting, Scope
-from translator.model.expr import Expr, Literal, Storage, Var, VarRef
+from translator.model.expr import Construct, Expr, Literal, Storage, Var, VarRef
 from translator.model.kernel import Global
 from translator.model.types import BOOL, I32, Array, Pointer, Scalar, Struct, Type, leaf_scalars
 
@@ -22,6 +22,10 @@ def reference(scope: Scope, c: Any, declaration: Any) -> Expr:
     span = ast.span(c)
     if declaration.data[0] in scope.refused:
         raise LiftError("")
+    if "(lambda at" in declaration.type.get_canonical().spelling:
+        t = scope.type_of(declaration)
+        assert isinstance(t, Struct)
+        return Construct(t, (), span)
     if declaration._kind_id == ast.PARM_DECL or not ast.has_global_storage(declaration):
         raise LiftError("CP1122", c, what=f"it captures {c.spelling}")
     if declaration.spelling == "warpSize":

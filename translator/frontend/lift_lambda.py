@@ -69,9 +69,17 @@ def captured(c: Any) -> tuple[Any, ...]:
             if target is not None and target._kind_id in (ast.VAR_DECL, ast.PARM_DECL):
                 local = target._kind_id == ast.PARM_DECL or not ast.has_global_storage(target)
                 if local and target.data[0] not in declared:
-                    found.setdefault(target.data[0], target)
+                    if "(lambda at" in target.type.get_canonical().spelling:
+                        follow(target)  # what that closure captures is passed through this one
+                    else:
+                        found.setdefault(target.data[0], target)
         for child in ast.children(x):
             visit(child)
+
+    def follow(closure_variable: Any) -> None:
+        init = ast.var_initializer(closure_variable)
+        for x in captured(init) if init is not None else ():
+            found.setdefault(x.data[0], x)
 
     visit(c)
     return tuple(v for k, v in found.items() if k not in declared)

@@ -13,7 +13,7 @@ from translator.diag.diagnostic import Span
 from translator.frontend import ast, lift_asm, lift_construct, lift_expr, lift_init
 from translator.frontend.constants import integer_value
 from translator.frontend.convert import address_of, convert
-from translator.frontend.lift_types import is_const, is_reference
+from translator.frontend.lift_types import is_const, is_lvalue_reference
 from translator.frontend.refusal import BY_KIND, LiftError
 from translator.frontend.scope import Scope
 from translator.model.expr import Comma, Expr, Literal, Unary, Unsupported, VarRef
@@ -134,7 +134,7 @@ def variable(scope: Scope, c: Any) -> list[Stmt]:
             lift_expr.lift(scope, init)
         scope.declare(c, c.spelling, kind=t)
         return []
-    if is_reference(c.type):
+    if is_lvalue_reference(c.type):
         return [_reference(scope, c, init, span)]
     value: Expr | None = None
     if init is not None and not lift_construct.leaves_uninitialised(scope, init):

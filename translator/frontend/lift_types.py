@@ -102,6 +102,10 @@ def is_reference(t: Any) -> bool:
     return canonical(t)._kind_id in _REFERENCES
 
 
+def is_lvalue_reference(t: Any) -> bool:
+    return bool(canonical(t)._kind_id == _REFERENCES[0])
+
+
 def is_array(t: Any) -> bool:
     return canonical(t)._kind_id in (_CONSTANT_ARRAY, _INCOMPLETE_ARRAY)
 

@@ -10,7 +10,7 @@ from translator.diag.diagnostic import NOWHERE, Sink, Span
 from translator.frontend import ast
 from translator.frontend.clang import Unit
 from translator.frontend.comments import Comments
-from translator.frontend.lift_types import Types, is_array, is_const, is_reference, strip_reference
+from translator.frontend.lift_types import Types, is_array, is_const, is_lvalue_reference, strip_reference
 from translator.frontend.refusal import LiftError
 from translator.model.expr import Expr, Storage, Var, VarRef
 from translator.model.kernel import Function, Global
@@ -115,7 +115,7 @@ class Scope:
     ) -> Var:
         """A new variable for a declaration of this function."""
         clang_type = cursor.type
-        ref = is_reference(clang_type)
+        ref = is_lvalue_reference(clang_type)  # `T&&` is a value of its own
         decays = isinstance(kind, Pointer) and is_array(clang_type)
         const = is_const(strip_reference(clang_type)) and not decays
         var = self.lifting.new_var(

@@ -223,7 +223,7 @@ def _unary(e: Unary) -> Iterator[str]:
         yield f"unary operator {e.op}"
     if e.op == "!" and e.operand.type != BOOL:
         yield "! of a value that is no bool"
-    if not same(e.type, e.operand.type):
+    elif not same(e.type, e.operand.type):
         yield f"operand {e.operand.type}, result {e.type}"
 
 
@@ -235,7 +235,7 @@ def _binary(e: Binary) -> Iterator[str]:
         if e.type != BOOL:
             yield f"comparison of type {e.type}"
     elif e.op in _SHIFTS:
-        if not same(a, e.type) or not _is_integer(b):
+        if not same(a, e.type) or not _is_integer(a) or not _is_integer(b):
             yield f"shifts {a} by {b} to {e.type}"
     elif e.op in _ARITHMETIC:
         if not (same(a, b) and same(a, e.type)) or not isinstance(a, Scalar):

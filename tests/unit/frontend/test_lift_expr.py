@@ -12,6 +12,8 @@ PARAMS = (
 )
 PRELUDE = """#define LIMIT 10
 #define WIDTH (4 * 8)
+#define SUM 3 + 4
+#define EPS (1e-5f)  // small
 #define TID (threadIdx.x)
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
 enum Mode { FIRST, SECOND = 5 };
@@ -62,6 +64,9 @@ CASES = [
     ("f[0] = LIMIT;", "f[0:i32] = f32(10:i32'LIMIT')"),
     ("f[0] = SCALE;", "f[0:i32] = 0.5:f32'SCALE'"),
     ("i[0] = SHIFT + SECOND;", "i[0:i32] = (3:i32'SHIFT' +.i32 5:i32'SECOND')"),
+    ("i[0] = n * SUM;", "i[0:i32] = ((n *.i32 3:i32) +.i32 4:i32)"),
+    ("i[0] = SUM;", "i[0:i32] = 7:i32'SUM'"),
+    ("f[0] = EPS;", "f[0:i32] = 9.999999747378752e-06:f32'EPS'"),
     ("i[0] = TID;", "i[0:i32] = i32(threadIdx.x)"),
     ("i[0] = warpSize;", "i[0:i32] = 32:i32'warpSize'"),
     ("f[0] = INFINITY;", "f[0:i32] = inf:f32'INFINITY'"),

@@ -54,7 +54,7 @@ def test_constructor_with_a_body_and_base_class(dumped: Dumped) -> None:
         __global__ void k(int* p) { D d(p[0]); p[1] = d.twice() + d.a; }"""
     )
     assert text == (
-        "device D_init(x: i32) -> D\n"
+        "device D_new(x: i32) -> D\n"
         "  self: D\n"
         "  self.a = x\n"
         "  self.b = (x +.i32 1:i32)\n"
@@ -68,7 +68,7 @@ def test_constructor_with_a_body_and_base_class(dumped: Dumped) -> None:
         "  return (2:i32 *.i32 self.a)\n"
         "\n"
         "kernel k(p: i32*) -> void\n"
-        "  d: D = D_init(p[0:i32])\n"
+        "  d: D = D_new(p[0:i32])\n"
         "  p[1:i32] = (D_twice(d) +.i32 d.a)\n"
     )
 
@@ -195,7 +195,8 @@ def test_class_templates_and_constexpr(dumped: Dumped) -> None:
           __device__ const T& operator[](int i) const { return v[i]; }
           __device__ int size() const { return N; } };
         constexpr int ilog2(int n) { return n <= 1 ? 0 : 1 + ilog2(n / 2); }
-        template <class T, int N> __device__ T sum(const Arr<T, N>& a) { T s = 0; for (int i = 0; i < N; i++) s += a[i]; return s; }
+        template <class T, int N> __device__ T sum(const Arr<T, N>& a) {
+          T s = 0; for (int i = 0; i < N; i++) s += a[i]; return s; }
         __global__ void k(float* p) {
           Arr<float, 3> a; a[1] = 2; p[0] = a[0] + a.size() + Arr<float, 3>::len + sum(a) + ilog2(64);
         }"""
@@ -213,7 +214,8 @@ def test_class_templates_and_constexpr(dumped: Dumped) -> None:
         "kernel k(p: f32*) -> void\n"
         "  a: Arr<float, 3>\n"
         "  a.v@[1:i32] = 2.0:f32\n"
-        "  p[0:i32] = ((((a.v@[0:i32] +.f32 f32(Arr_size(a))) +.f32 f32(6:i32'len')) +.f32 sum(a)) +.f32 6.0:f32)\n"
+        "  p[0:i32] = ((((a.v@[0:i32] +.f32 f32(Arr_size(a))) +.f32 f32(6:i32'len')) +.f32 sum(a)) +.f32 "
+        "6.0:f32)\n"
     )
 
 
@@ -222,7 +224,8 @@ def test_half(dumped: Dumped) -> None:
         """#include <cuda_fp16.h>
         #include <cuda_bf16.h>
         __global__ void k(half* h, __nv_bfloat16* b, half2* h2, float* f, int n) {
-          half x = h[0], y(1.5f); x = x + y * x; x += y; x = -x; x = 3; x = f[0]; f[0] = x; f[0] = (float)x + f[1];
+          half x = h[0], y(1.5f); x = x + y * x; x += y; x = -x; x = 3; x = f[0];
+          f[0] = x; f[0] = (float)x + f[1];
           if (x > y && x != half(0)) x = __hmax(x, y);
           n = (int)x; h[1] = static_cast<half>(n); f[1] = __half2float(x) * 2;
           half2 p = h2[0], q(x, y), r = make_half2(x, y); p = p * q + r; p += q; p.x = y; h2[1] = -p;

@@ -78,11 +78,12 @@ def test_local_initialisers(dumped: Dumped) -> None:
           float a[4] = {1.0f}; int g[2][2] = {1, 2, n}; int z[3] = {};
           float4 v = {1, 2}; float2 u{p[0], p[1]}; u = {3, n};
           P q = {1, 2, 3.0f, 4.0f}; P r{}; P s = {{1}, u, 2}; P t = {.v = {1, 2}};
-          char text[4] = "ab"; const float* none = nullptr; int five(5); float x = float(); bool b{true};
+          char text[4] = "ab"; const float* none = nullptr;
+          int five(5); float x = float(); bool b{true};
           static const int lut[2] = {7, 8};
           float2 w = (float2){1.0f, p[2]}; dim3 d(2, n), e;
-          p[0] = a[n] + g[0][1] + z[0] + v.x + u.x + q.n[0] + r.w + s.w + t.w + text[0] + five + x + b + lut[n]
-            + w.x + d.y + e.z + (none == p);
+          p[0] = a[n] + g[0][1] + z[0] + v.x + u.x + q.n[0] + r.w + s.w + t.w + text[0] + five + x + b
+            + lut[n] + w.x + d.y + e.z + (none == p);
         }"""
     )
     lines = [x.strip() for x in text.splitlines()[1:-1]]
@@ -113,7 +114,8 @@ def test_references_and_views(dumped: Dumped) -> None:
     text = dumped(
         """__global__ void k(float* p, int n) {
           __shared__ float tile[4][8];
-          float& last = tile[3][n]; const float& first = p[0]; const float& value = n + 1; auto& row = tile[1];
+          float& last = tile[3][n]; const float& first = p[0]; const float& value = n + 1;
+          auto& row = tile[1];
           float* view = tile[1]; float (*rows)[8] = tile; float* all = &tile[0][0];
           last = first + value + row[2] + view[0] + rows[1][2] + *all;
         }"""
@@ -126,5 +128,6 @@ def test_references_and_views(dumped: Dumped) -> None:
         "view: f32* = tile@[1:i32]@",
         "rows: f32[8]* = tile@",
         "all: f32* = &(tile@[0:i32]@[0:i32])",
-        "last = (((((first +.f32 value) +.f32 row@[2:i32]) +.f32 view[0:i32]) +.f32 rows[1:i32]@[2:i32]) +.f32 *(all))",
+        "last = (((((first +.f32 value) +.f32 row@[2:i32]) +.f32 view[0:i32]) +.f32 rows[1:i32]@[2:i32])"
+        " +.f32 *(all))",
     ]

@@ -64,7 +64,8 @@ def test_refused(refusals: Refusals, statement: str, code: str, message: str) ->
 
 def test_every_refusal_of_a_kernel_is_reported(refusals: Refusals) -> None:
     found = refusals(
-        "__global__ void k(int* p) {\n  p[0] = rand();\n  p[1] = 2;\n  goto done;\n  done:\n  p[2] = clock64();\n}"
+        "__global__ void k(int* p) {\n  p[0] = rand();\n  p[1] = 2;\n  goto done;\n"
+        "  done:\n  p[2] = clock64();\n}"
     )
     assert [(c, line) for c, line, _ in found] == [("CP1138", 2), ("CP1113", 4), ("CP1113", 5)]
 

@@ -24,7 +24,10 @@ CASES = {
         "for (int i = 0, j = n; i < j; i++, j--) p[i] = j;",
         "for [i: i32 = 0:i32; j: i32 = n] while [(i <.i32 j)] step [(i++, j--)]:\n  p[i] = j\n",
     ),
-    "for without parts": ("for (;;) { if (p[0]) break; }", "for [] while [] step []:\n  if bool(p[0:i32]):\n    break\n"),
+    "for without parts": (
+        "for (;;) { if (p[0]) break; }",
+        "for [] while [] step []:\n  if bool(p[0:i32]):\n    break\n",
+    ),
     "for with a condition only": ("for (; n > 0;) n--;", "for [] while [(n >.i32 0:i32)] step []:\n  n--\n"),
     "for without a condition": (
         "for (n = 4; /* ; */ ; n--) if (n) break;",
