@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,9 @@ _PREPROCESSING = frozenset(
 _CLASSES = frozenset({K.STRUCT_DECL, K.CLASS_DECL, K.CLASS_TEMPLATE, K.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION})
 _INNER = frozenset({K.PARM_DECL, K.TEMPLATE_TYPE_PARAMETER, K.TEMPLATE_NON_TYPE_PARAMETER})
 _METHODS = frozenset({K.CXX_METHOD, K.CONSTRUCTOR, K.DESTRUCTOR, K.CONVERSION_FUNCTION})
+_ATTRIBUTED = _CLASSES | {K.FUNCTION_DECL, K.FUNCTION_TEMPLATE, K.VAR_DECL}
+_ATTRIBUTE = re.compile(r"(?:__launch_bounds__|__align__|alignas|__maxnreg__)\s*\(([^;{]*?)\)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _REFERRING = frozenset(
     {K.DECL_REF_EXPR, K.MEMBER_REF_EXPR, K.TYPE_REF, K.TEMPLATE_REF, K.NAMESPACE_REF, K.CALL_EXPR}
     | {K.MEMBER_REF, K.OVERLOADED_DECL_REF, K.CXX_BASE_SPECIFIER, K.VARIABLE_REF}
@@ -80,6 +84,14 @@ class Chunks:
         if key not in self._references:
             self._references[key] = list(_referred(root))
         return self._references[key]
+
+    def named_in_attributes(self, declaration: Cursor) -> list[Cursor]:
+        """Constants named in `__launch_bounds__(…)` and the like, which the tree leaves out."""
+        if declaration.kind not in _ATTRIBUTED:
+            return []
+        head = clang.text_of(self.unit, declaration).partition("{")[0]
+        names = {n for m in _ATTRIBUTE.finditer(head) for n in _NAME.findall(m[1])}
+        return [c for chunk in self.all for c in chunk.cursors if c.spelling in names] if names else []
 
     def _collect(self, siblings: Iterable[Cursor], scopes: tuple[str, ...]) -> None:
         for child in siblings:
@@ -146,6 +158,7 @@ def reach(chunks: Chunks, kernel: Cursor) -> list[Chunk]:
             found[id(chunk)] = chunk
             for cursor in chunk.cursors:
                 queue += chunks.referred(cursor)
+                queue += chunks.named_in_attributes(cursor)
     return list(found.values())
 
 

@@ -38,10 +38,11 @@ INCLUDED_TOO = (
 )
 
 MACROS: dict[str, str] = {
-    "INFINITY": "__builtin_huge_valf()",
-    "HUGE_VALF": "__builtin_huge_valf()",
-    "HUGE_VAL": "__builtin_huge_val()",
-    "NAN": '__builtin_nanf("")',
+    # NVRTC lacks the compiler builtins that other front ends define these by
+    "INFINITY": "__int_as_float(0x7f800000)",
+    "HUGE_VALF": "__int_as_float(0x7f800000)",
+    "HUGE_VAL": "__longlong_as_double(0x7ff0000000000000LL)",
+    "NAN": "__int_as_float(0x7fffffff)",
     "FLT_MAX": "3.402823466e+38F",
     "FLT_MIN": "1.175494351e-38F",
     "FLT_EPSILON": "1.192092896e-07F",

@@ -1,3 +1,4 @@
+constexpr int kRowsPerBlock = 4;
 __device__ float all_lanes_sum(float v)
 {
     for (int d = 16; d > 0; d /= 2)
