@@ -271,6 +271,13 @@ class Expressions:
             return f"{right} if {left} else Boolean(False)", _IF
         return f"Boolean(True) if {left} else {right}", _IF
 
+    def branches(self, e: Expr) -> bool:
+        """Whether the text of `e` holds a conditional expression."""
+        return any(
+            isinstance(n, x.Conditional) or (isinstance(n, x.Logical) and not self.eager(n.right))
+            for n in walk_expr(e)
+        )
+
     def eager(self, e: Expr) -> bool:
         """No load, call, trap or other effect in `e`: evaluating it when C++ would not is unobservable."""
         for n in walk_expr(e):

@@ -142,10 +142,29 @@ class Statements:
             if t.volatile:
                 self.out.line(f"{self.ex.address(target)}.store({value}, is_volatile=True)", s.span)
                 return
-            place = f"{self.ex.text(target.base, 12)}[{self.ex.index(target.index)}]"
+        if self.ex.branches(target):
+            held = self.ex.names.fresh("value")
+            self.out.line(f"{held} = {value}", s.span)
+            self.out.line(f"{self.place(target, s)} = {held}", s.span)
         else:
-            place = self.ex.text(target)
-        self.out.line(f"{place} = {value}", s.span)
+            self.out.line(f"{self.place(target, s)} = {value}", s.span)
+
+    def place(self, target: Expr, s: ExprStmt) -> str:
+        """An array or memory element as the target of `=`; the DSL allows no conditional expression in it."""
+
+        def plain(e: Expr, name: str, text: str) -> str:
+            if not self.ex.branches(e):
+                return text
+            held = self.ex.names.fresh(name)
+            self.out.line(f"{held} = {self.ex.text(e)}", s.span)
+            return held
+
+        if isinstance(target, x.Index):
+            base = plain(target.base, "place", self.ex.text(target.base, 12))
+            return f"{base}[{plain(target.index, 'at', self.ex.index(target.index))}]"
+        assert isinstance(target, x.Element)
+        indices = [plain(i, "at", self.ex.index(i)) for i in target.indices]
+        return f"{self.ex.var(target.var)}[{', '.join(indices)}]"
 
     def unpack(self, s: st.Unpack) -> None:
         targets = ", ".join(self.ex.text(t) for t in s.targets)
