@@ -12,7 +12,7 @@ from clang.cindex import TemplateArgumentKind, TypeKind, conf
 
 from translator.diag.diagnostic import Sink, Span
 from translator.frontend import ast, lift_init, lift_lambda, lift_stmt
-from translator.frontend.clang import HEADERS, Unit
+from translator.frontend.clang import HEADERS, ClangError, Unit
 from translator.frontend.constants import integer_value
 from translator.frontend.convert import as_construct
 from translator.frontend.inline import with_values
@@ -94,12 +94,44 @@ def _report_errors(lifting: Lifting) -> None:
         if path.startswith(str(HEADERS)):
             continue
         for e in lifting.unit.errors_in(path, start, end):
+            if _of_another_instantiation(e, declaration):
+                continue
             at = Span(e.path, e.line, e.column, e.line, e.column)
             launch = re.match(r"reference to __global__ function '([^']*)' in __(global|device)__", e.message)
             if launch:
                 lifting.sink.report("CP1112", at, name=launch.group(1))
                 continue
             lifting.sink.report("CP1100", at, what=name or "an unnamed type", message=e.message)
+
+
+def _of_another_instantiation(e: ClangError, declaration: Any) -> bool:
+    """True of an error that arose in the same template with other arguments than those of `declaration`."""
+    count = declaration.get_num_template_arguments() if declaration._kind_id == ast.FUNCTION_DECL else 0
+    for name in e.within if count > 0 else ():
+        base, _, rest = name.partition("<")
+        theirs = _split(rest.removesuffix(">"))
+        if base.split("::")[-1] != declaration.spelling or len(theirs) != count:
+            continue
+        for k, text in enumerate(theirs):
+            kind = template_argument_kind(declaration, k)
+            if kind == TemplateArgumentKind.TYPE:
+                t = declaration.get_template_argument_type(k)
+                if text not in (t.spelling, t.get_canonical().spelling):
+                    return True
+            elif kind == TemplateArgumentKind.INTEGRAL and re.fullmatch(r"-?\d+", text):
+                other = int(text) != declaration.get_template_argument_value(k)
+                if other:
+                    return True
+        return False
+    return False
+
+
+def template_argument_kind(declaration: Any, k: int) -> Any:
+    """The kind of a template argument, None for those that the bindings have no name for."""
+    try:
+        return declaration.get_template_argument_kind(k)
+    except ValueError:
+        return None
 
 
 def lift_function(
@@ -278,10 +310,7 @@ def _template_args(c: Any) -> tuple[tuple[str, str], ...]:
     names = [x.spelling for x in patterns]
     made: list[tuple[str, str]] = []
     for k in range(count):
-        try:
-            kind = c.get_template_argument_kind(k)
-        except ValueError:  # a template, a pack: the bindings have no name for it
-            kind = None
+        kind = template_argument_kind(c, k)
         if kind == TemplateArgumentKind.TYPE:
             text = c.get_template_argument_type(k).spelling
         elif kind == TemplateArgumentKind.INTEGRAL:

@@ -17,6 +17,7 @@ from translator.frontend.scope import Scope
 from translator.model.expr import (
     LVALUES,
     Assign,
+    Bitcast,
     Cast,
     Comma,
     Conditional,
@@ -30,7 +31,21 @@ from translator.model.expr import (
     String,
     VarRef,
 )
-from translator.model.types import BOOL, I64, U32, VOID, Array, Pointer, Scalar, Struct, Type, same
+from translator.model.types import (
+    BF16,
+    BOOL,
+    F16,
+    I64,
+    U16,
+    U32,
+    VOID,
+    Array,
+    Pointer,
+    Scalar,
+    Struct,
+    Type,
+    same,
+)
 
 Lifter = Callable[[Scope, Any], Expr]
 _ONE_LITERAL = re.compile(r"^[\s(]*(?:\w|\.|(?<=[eEpP])[-+]|'[^']*')+[\s)]*$")
@@ -246,6 +261,8 @@ def object_at(scope: Scope, base: Any) -> Expr:
 
 def member(object_: Expr, name: str, t: Type, span: Span) -> Expr:
     """`object.name`; a pointer back to an enclosing struct gets its real type by a cast."""
+    if name == "__x" and object_.type in (F16, BF16):
+        return Bitcast(object_, U16, span)  # the bits of a half
     object_ = as_construct(object_)
     declared = (
         next((f.type for f in object_.type.fields if f.name == name), None)

@@ -45,6 +45,8 @@ def unary(scope: Scope, c: Any) -> Expr:
         return deref(pointer, scope.type_of(c), span)
     if op in ("x++", "x--", "++x", "--x"):
         target = lift_expr.lift_lvalue(scope, inner)
+        if not lift_expr.is_lvalue(target):
+            raise LiftError("CP1129", c, what="a temporary value")
         return IncDec(target, "+" if "+" in op else "-", op[0] != "x", target.type, span)
     named = lift_expr.constant(scope, c)
     if named is not None:
@@ -68,12 +70,20 @@ def unary(scope: Scope, c: Any) -> Expr:
     raise LiftError("CP1127", c, what=f"operator {op or scope.text(c)}")
 
 
+def _target(scope: Scope, c: Any) -> Expr:
+    """The object that an assignment changes."""
+    made = lift_expr.lift_lvalue(scope, c)
+    if not lift_expr.is_lvalue(made) and not isinstance(made, Comma):
+        raise LiftError("CP1129", c, what="a temporary value")
+    return made
+
+
 def binary(scope: Scope, c: Any) -> Expr:
     op = ast.binary_operator(c)
     left, right = ast.operand_children(c)[-2:]
     span = ast.span(c)
     if op == "=":
-        target = lift_expr.lift_lvalue(scope, left)
+        target = _target(scope, left)
         return Assign(target, "", lift_expr.value_of(scope, right, target.type), target.type, span)
     if op == ",":
         a, b = lift_expr.lift(scope, left), lift_expr.lift(scope, right)
@@ -119,7 +129,7 @@ def compound(scope: Scope, c: Any) -> Expr:
     op = ast.binary_operator(c)[:-1]
     left, right = ast.operand_children(c)[-2:]
     span = ast.span(c)
-    target = lift_expr.lift_lvalue(scope, left)
+    target = _target(scope, left)
     value = lift_expr.lift(scope, right)
     if isinstance(target.type, Pointer):
         return Assign(target, op, value, target.type, span)

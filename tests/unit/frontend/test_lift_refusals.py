@@ -88,3 +88,19 @@ def test_two_thousand_lines(lift: Callable[..., object]) -> None:
     lines = "\n".join(f"p[{i}] = p[{i + 1}] * {i}.5f + n;" for i in range(2000))
     made, _ = lift(f"__global__ void k(float* p, int n) {{\n{lines}\n}}")  # type: ignore[misc]
     assert len(made.kernel.body) == 2000
+
+
+def test_an_error_of_another_instantiation_does_not_matter(dumped: Callable[[str], str]) -> None:
+    text = dumped(
+        """template <class T> struct Traits;
+        template <> struct Traits<float> { static constexpr int n = 4; };
+        template <class T> __device__ T need(T v) { static_assert(sizeof(T) == 4, "four"); return v; }
+        template <class T> __global__ void k(T* p) { p[0] = need(p[1]) + Traits<T>::n; }
+        void go(float* f, double* d) { k<<<1, 1>>>(f); k<<<1, 1>>>(d); }"""
+    )
+    assert text.splitlines()[-1] == "  p[0:i32] = (need(p[1:i32]) +.f32 f32(4:i32'n'))"
+
+
+def test_the_bits_of_a_half_can_be_read_but_a_value_not_assigned(refusals: Refusals) -> None:
+    found = refusals("__global__ void k(half* h, int* p) {\n  p[0] = h[0].__x;\n  h[1].__x = 3;\n}")
+    assert found == [("CP1129", 3, "reference to a temporary value")]
