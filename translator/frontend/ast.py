@@ -289,25 +289,32 @@ def evaluate(c: Any) -> int | float | str | None:
         lib.clang_EvalResult_dispose(result)
 
 
+# Out-parameters, made once: most of the time of a lift goes into asking for places.
+_FILE, _LINE, _COLUMN, _OFFSET = cindex.c_object_p(), c_uint(), c_uint(), c_uint()
+_OUT = tuple(byref(x) for x in (_FILE, _LINE, _COLUMN, _OFFSET))
+
+
 def _place(tu: Any, location: Any) -> tuple[str, int, int, int]:
-    file, line, column, offset = cindex.c_object_p(), c_uint(), c_uint(), c_uint()
-    _own().clang_getExpansionLocation(location, byref(file), byref(line), byref(column), byref(offset))
-    if not file:
+    _own().clang_getExpansionLocation(location, *_OUT)
+    if not _FILE:
         return "", 0, 0, 0
     names = tu.__dict__.setdefault("file_names", {})  # handles are only unique within a unit
-    key = addressof(file.contents)
+    key = addressof(_FILE.contents)
     if key not in names:
-        names[key] = str(cindex.File(file).name)
-    return names[key], line.value, column.value, offset.value
+        names[key] = str(cindex.File(cindex.cast(_FILE, cindex.c_object_p)).name)
+    return names[key], _LINE.value, _COLUMN.value, _OFFSET.value
 
 
 def place(c: Any) -> tuple[Span, int, int]:
     """(span, start offset, end offset) of a cursor; of code made by a macro, those of its use."""
-    lib = cindex.conf.lib
-    extent = lib.clang_getCursorExtent(c)
-    path, line, column, start = _place(c._tu, lib.clang_getRangeStart(extent))
-    _, end_line, end_column, end = _place(c._tu, lib.clang_getRangeEnd(extent))
-    return Span(path, line, column, end_line, end_column), start, end
+    known: tuple[Span, int, int] | None = c.__dict__.get("place")
+    if known is None:
+        lib = cindex.conf.lib
+        extent = lib.clang_getCursorExtent(c)
+        path, line, column, start = _place(c._tu, lib.clang_getRangeStart(extent))
+        _, end_line, end_column, end = _place(c._tu, lib.clang_getRangeEnd(extent))
+        known = c.__dict__["place"] = (Span(path, line, column, end_line, end_column), start, end)
+    return known
 
 
 def span(c: Any) -> Span:
