@@ -264,16 +264,18 @@ def to_json(document: BaseModel) -> str:
     return document.model_dump_json(indent=2)
 
 
-NAMES = ("port", "analyze", "map", "explain", "doctor", "verdict", "spec")
+NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "verdict", "spec")
 
 
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
-    if name in ("verdict", "spec"):
+    if name in ("verify", "verdict", "spec"):
         from verify.spec import Spec
+        from verify.verdict import Report as VerifyDocument
         from verify.verdict import Verdict
 
-        model: type[BaseModel] = Verdict if name == "verdict" else Spec
+        others: dict[str, type[BaseModel]] = {"verify": VerifyDocument, "verdict": Verdict, "spec": Spec}
+        model = others[name]
     else:
         model = _MODELS[name]
     return json.dumps(model.model_json_schema(), indent=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -63,8 +64,13 @@ def _progress(result: StageResult) -> None:
     print(f"{name}: {result.stage}: {result.status}{where}{why}{line}", file=sys.stderr, flush=True)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command; returns the exit code of the README's table."""
+def _tell_bug(error: Exception) -> None:
+    traceback.print_exception(error)
+    print("this is a bug in verify", file=sys.stderr)
+
+
+def main(argv: list[str] | None = None, on_bug: Callable[[Exception], None] = _tell_bug) -> int:
+    """Run the command; returns the exit code of the README's table. `on_bug` tells of an unforeseen error."""
     parser = _parser()
     args = parser.parse_args(argv)
     stages = tuple(s.strip() for s in args.stages.split(",") if s.strip())
@@ -93,9 +99,8 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except Exception:
-        traceback.print_exc()
-        print("this is a bug in verify", file=sys.stderr)
+    except Exception as e:
+        on_bug(e)
         return EXIT_BUG
     code = exit_code(verdicts)
     if args.json:

@@ -47,7 +47,9 @@ def analyze(
             "jobs": jobs,
         }
     )
-    report = run(paths, settings, Progress())
+    progress = Progress()
+    report = run(paths, settings, progress)
+    progress.clear()
     if as_json:
         from translator.documents import AnalyzeDocument, to_json
 

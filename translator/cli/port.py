@@ -66,7 +66,9 @@ def port(
             "keep_stages": keep_stages or None,
         }
     )
-    report = run(paths, settings, Progress())
+    progress = Progress()
+    report = run(paths, settings, progress)
+    progress.clear()
     if as_json:
         from translator.documents import PortDocument, to_json
 
