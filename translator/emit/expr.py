@@ -14,7 +14,7 @@ from translator.mapping.resolve import DSL_TYPES
 from translator.mapping.rule import Rule
 from translator.model import expr as x
 from translator.model.expr import Expr, Var
-from translator.model.types import BF16, BOOL, F16, F32, F64, I32, VOID, Array, Pointer, Scalar, Type
+from translator.model.types import BF16, BOOL, F16, F32, F64, I32, I64, VOID, Array, Pointer, Scalar, Type
 from translator.model.walk import walk_expr
 from translator.passes.guards import OPAQUE
 from translator.passes.ranges import Range, is_index, is_special_only
@@ -159,8 +159,8 @@ class Expressions:
         return f"{self.dtype(e.type)}({self.constant(e)})"
 
     def index(self, e: Expr) -> str:
-        """An index; literals stand bare."""
-        if isinstance(e, x.Literal):
+        """An index; literals stand bare where the DSL takes them."""
+        if isinstance(e, x.Literal) and -(1 << 31) <= int(e.value) < 1 << 31:
             return self.constant(e) if int(e.value) >= 0 else str(int(e.value))
         return self.text(e)
 
@@ -169,6 +169,8 @@ class Expressions:
         offset = e.offset
         if isinstance(offset, x.Literal):
             k = int(offset.value)
+            if abs(k) >= 1 << 31:
+                return f"{base} + {self.text(x.Literal(k, I64))}"
             return f"{base} + {k}" if k >= 0 else f"{base} - {-k}"
         if isinstance(offset, x.Unary) and offset.op == "-":
             return f"{base} - {self.text(offset.operand, _MUL)}"

@@ -18,7 +18,7 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, VOID
-from translator.model.walk import declared, used, walk_stmts
+from translator.model.walk import declared, used, walk_expr, walk_stmts
 from translator.passes.loops import counted
 
 Kind = str  # "break", "continue", "return"
@@ -265,6 +265,7 @@ class Structure:
             and isinstance(a.expr, x.Assign)
             and isinstance(a.expr.target, VarRef)
             and a.expr.target.var in own
+            and _always_defined(a.expr.value)
             for a in advance
         )
         if harmless or not advance:
@@ -384,6 +385,16 @@ class Structure:
             refs = tuple(VarRef(v) for v in self.results)
             tail = [st.Return(refs[0] if len(refs) == 1 else x.Tuple(refs, f.result))]
         return replace(f, body=(*head, *body, *tail))
+
+
+def _always_defined(e: Expr) -> bool:
+    """Whether `e` may be evaluated anywhere: it loads nothing, calls nothing and divides by no variable."""
+    for n in walk_expr(e):
+        if isinstance(n, x.Index | x.Element | x.Call | x.Intrinsic):
+            return False
+        if isinstance(n, x.Binary) and n.op in ("/", "%") and not isinstance(n.right, x.Literal):
+            return False
+    return True
 
 
 def structure(model: KernelModel) -> KernelModel:

@@ -15,6 +15,7 @@ from translator.model.types import BOOL, I32, VOID, Array, Pointer, Scalar, Stru
 from translator.model.walk import declared, used, walk_expr
 from translator.passes import memory as m
 from translator.passes.linear import Binding, Body, Lower
+from translator.passes.loops import assigned
 
 
 class Linear(Lower):
@@ -302,8 +303,11 @@ class Linear(Lower):
         elif isinstance(s, st.Block):
             self.out += self.body(s.body)
         elif isinstance(s, st.Switch):
-            value = self.held(self.value(s.value))
+            value = self.value(s.value)
             cases = tuple(replace(c, body=self.body(c.body)) for c in s.cases)
+            if isinstance(value, VarRef) and value.var in assigned(tuple(b for c in cases for b in c.body)):
+                value = self.held(x.Cast(value, value.type))  # a case changes it before the next is tested
+            value = self.held(value)
             self.out.append(replace(s, value=value, cases=cases, comments=()))
         elif isinstance(s, st.For | st.While | st.DoWhile):
             self._loop(s)
