@@ -19,6 +19,7 @@ from translator.model.stmt import Decl, ForRange, Stmt
 from translator.model.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, U64, Scalar
 from translator.model.walk import map_exprs, map_functions, walk_expr, walk_stmts
 from translator.passes.loops import assigned
+from translator.passes.memory import index_type
 from translator.passes.ranges import Range, is_index, limits, range_of
 
 _MODULAR = ("+", "-", "*", "&", "|", "^")
@@ -240,8 +241,8 @@ def _address(e: x.Index | x.PtrAdd, known: Mapping[Var, Range]) -> Expr:
     if isinstance(e.pointer, x.PtrAdd) and isinstance(offset, x.Literal):
         inner = e.pointer.offset
         if isinstance(inner, x.Literal):
-            total = x.Literal(int(inner.value) + int(offset.value), I32)
-            return replace(e, pointer=e.pointer.pointer, offset=total)
+            total = int(inner.value) + int(offset.value)
+            return replace(e, pointer=e.pointer.pointer, offset=x.Literal(total, index_type(total)))
     return replace(e, offset=offset)
 
 
@@ -254,8 +255,7 @@ def _index(e: Expr, known: Mapping[Var, Range]) -> Expr:
     if t == U32 and is_index(e, known) and (as_i32 := signed32(e, known)) is not None:
         return as_i32
     if isinstance(e, x.Literal):
-        fits = -(1 << 31) <= int(e.value) < 1 << 31
-        return replace(e, type=I32 if fits else I64)
+        return replace(e, type=index_type(int(e.value)))
     if t == U64 and isinstance(e, x.Cast) and e.operand.type in (I32, I64):
         return simplify(x.Cast(e.operand, I64, e.span), known)
     return simplify(x.Cast(e, I64 if t.bits >= 32 else I32, e.span), known)

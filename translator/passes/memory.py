@@ -174,10 +174,15 @@ def step(p: Memory | Cells, index: Expr, to: Type) -> Place:
 def index_of(p: Memory) -> Expr:
     """The whole offset of `p` in units, as one expression."""
     if p.offset is None:
-        return Literal(p.const, I32)
+        return Literal(p.const, index_type(p.const))
     if not p.const:
         return p.offset
-    return Binary("+", p.offset, Literal(p.const, p.offset.type), p.offset.type, p.offset.span)
+    return add(p.offset, Literal(p.const, p.offset.type if index_type(p.const) == I32 else I64))
+
+
+def index_type(value: int) -> Scalar:
+    """The type of a constant index."""
+    return I32 if -(1 << 31) <= value < 1 << 31 else I64
 
 
 def pointer_to(p: Memory, want: Scalar | None = None) -> Expr:
