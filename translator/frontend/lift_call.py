@@ -105,7 +105,8 @@ def _by_template_parameter(scope: Scope, c: Any, variable: Any) -> Any:
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     if variable is not None and not is_function_pointer(variable.type):
         raise LiftError("CP1135", c, what=f"call of {variable.spelling}")
-    code = "CP1115" if variable is not None or ast.operand_children(c) else "CP1135"
+    through = variable if variable is not None else next(iter(ast.operand_children(c)), None)
+    code = "CP1115" if through is not None and is_function_pointer(through.type) else "CP1135"
     raise LiftError(code, c, what=f"call in {shown}")
 
 
