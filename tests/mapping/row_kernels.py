@@ -43,6 +43,7 @@ STRUCTS = {
     "bf162": vector_type("__nv_bfloat162", BF16, 2),
     "float2": vector_type("float2", F32, 2),
     "float4": vector_type("float4", F32, 4),
+    "double2": vector_type("double2", F64, 2),
 }
 VECTORS: list[Type] = [
     STRUCTS["float4"],
@@ -50,7 +51,7 @@ VECTORS: list[Type] = [
     vector_type("short2", I16, 2),
     vector_type("int2", I32, 2),
     vector_type("ulonglong2", U64, 2),
-    vector_type("double2", F64, 2),
+    STRUCTS["double2"],
 ]
 
 
@@ -127,7 +128,8 @@ def arguments(v: Variant, static: bool = False) -> tuple[list[str], list[Text], 
         elif isinstance(t, Pointer):
             kind = DSL_TYPES[scalar_of(t.to).name]
             lines.append(f"a{i} = cutlass.Pointer({at}, dtype={kind})")
-            texts.append(f"a{i} + t")
+            count = len(t.to.fields) if isinstance(t.to, Struct) else 1
+            texts.append(f"a{i} + t" + (f" * {count}" if count > 1 else ""))
         else:
             kind = DSL_TYPES[scalar_of(t).name]
             lines.append(f"p{i} = cutlass.Pointer({at}, dtype={kind})")

@@ -37,6 +37,7 @@ _TYPES = {
     "bf162": "bf162",
     "float2": "float2",
     "float4": "float4",
+    "double2": "double2",
     "struct": "struct",
     "any": "any",
 }
