@@ -1,9 +1,11 @@
 """cudaMemcpyToSymbol for the constant memory a port declares."""
 
+from typing import Any
+
 import cuda.bindings.runtime as cudart
 
 
-def set_constant(compiled: object, name: str, source: object, size: int, stream: int) -> None:
+def set_constant(compiled: Any, name: str, source: Any, size: int, stream: int) -> None:
     """Copies `size` bytes of device memory to constant `name` of a compiled port, in stream order."""
     address = source if isinstance(source, int) else source.data_ptr()
     error, symbol, _ = cudart.cudaLibraryGetGlobal(compiled.library, name.encode())
