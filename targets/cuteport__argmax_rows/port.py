@@ -8,7 +8,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint64, Uint8
+from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint8
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
@@ -48,8 +48,6 @@ def better(a_val, a_idx, b_val, b_idx):
 def warp_best(p_val, p_idx):
     mask = Int32(16)
     while mask >= 1:
-        other_val = Float32(0.0)
-        other_idx = Int32(0)
         other_val = cute.arch.shuffle_sync_bfly(p_val, mask)
         other_idx = cute.arch.shuffle_sync_bfly(p_idx, mask)
         if better(other_val, other_idx, p_val, p_idx):
@@ -79,7 +77,7 @@ def argmax_rows_kernel(
         p_idx = Int32(2147483647)
         c = tidx
         while c < cols:
-            q_val = m[Int64(Uint64(Int64(row)) * Uint64(Int64(cols)) + Uint64(Int64(c)))]
+            q_val = m[Int64(row) * Int64(cols) + Int64(c)]
             q_idx = c
             if better(q_val, q_idx, p_val, p_idx):
                 p_val = q_val

@@ -62,7 +62,7 @@ def ldg(p: Pointer, i: Int32 | int) -> Numeric:
     return (p + i).load(is_invariant=True)
 
 
-def set_constant(compiled: object, name: str, source: object, size: int, stream: int) -> None:
+def set_constant(compiled: Any, name: str, source: Any, size: int, stream: int) -> None:
     """Copies `size` bytes of device memory to constant `name` of a compiled port, in stream order."""
     address = source if isinstance(source, int) else source.data_ptr()
     error, symbol, _ = cudart.cudaLibraryGetGlobal(compiled.library, name.encode())
@@ -87,7 +87,7 @@ def conv5x5_const_kernel(
     y0 = bidy * TILE_H - RADIUS
     tid = tidy * TILE_W + tidx
     # the tile and its apron, by all threads of the block
-    for k in cutlass.range(tid, 720, 512):
+    for k in cutlass.range(tid, 720, 512, unroll=4):
         x = x0 + irem(k, Int32(SMEM_W))
         y = y0 + idiv(k, Int32(SMEM_W))
         inside = x >= 0 and x < width and y >= 0 and y < height

@@ -53,10 +53,6 @@ def hardswish_f4_kernel(
     idx = (bidx * bdimx + tidx) * 4
     if idx + 3 < N:
         reg_x_x, reg_x_y, reg_x_z, reg_x_w = load_vector(x + idx, 4, 16)
-        reg_y_x = Float32(0.0)
-        reg_y_y = Float32(0.0)
-        reg_y_z = Float32(0.0)
-        reg_y_w = Float32(0.0)
         reg_y_x = reg_x_x * cute.arch.fmin(cute.arch.fmax(reg_x_x + 3.0, Float32(0.0)), Float32(6.0)) * 0.16666667
         reg_y_y = reg_x_y * cute.arch.fmin(cute.arch.fmax(reg_x_y + 3.0, Float32(0.0)), Float32(6.0)) * 0.16666667
         reg_y_z = reg_x_z * cute.arch.fmin(cute.arch.fmax(reg_x_z + 3.0, Float32(0.0)), Float32(6.0)) * 0.16666667

@@ -35,7 +35,7 @@ def ldg(p: Pointer, i: Int32 | int) -> Numeric:
 
 
 def opaque(x: Int32) -> Int32:
-    """x. Without it, guards on different values of x become one chain of branches whose loads wait in turn."""
+    """x; without it, guards on different values of x become one chain of branches whose loads wait."""
     text = "mov.b32 {$w0}, {$r0};"
     return cute.arch.inline_ptx(text, write_only_types=[Int32], read_only_args=[x])
 

@@ -8,7 +8,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import AddressSpace, Array, Float32, Int32, Int64, Int8, Numeric, Pointer, Uint32, Uint64
+from cutlass import AddressSpace, Array, Float32, Int32, Int64, Int8, Numeric, Pointer, Uint32
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -28,9 +28,9 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
-def load_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
-    """`count` scalars from p on, which is aligned to `align` bytes."""
-    v = p.load(count=count, alignment=align)
+def ldg_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
+    """`count` scalars from p on, aligned to `align` bytes, of memory nothing writes while the kernel runs."""
+    v = p.load(count=count, alignment=align, is_invariant=True)
     return tuple(v[k] for k in range(count))
 
 
@@ -61,11 +61,11 @@ def quantize_int8_kernel(
     bidx, _, _ = cute.arch.block_idx()
     warp_max = cutlass.Array(cute.arch.alloc_smem(Float32, 8, 16).llvm_ptr, shape=8, dtype=Float32)
     quads = cols >> 2
-    in4 = x + Int64(Uint64(Int64(bidx)) * Uint64(Int64(cols)))
-    out4 = q + Int64(Uint64(Int64(bidx)) * Uint64(Int64(cols)))
+    in4 = x + Int64(bidx) * Int64(cols)
+    out4 = q + Int64(bidx) * Int64(cols)
     m = Float32(0.0)
-    for i in cutlass.range(tidx, quads, 256):
-        v_x, v_y, v_z, v_w = load_vector(in4 + Int64(i) * 4, 4, 16)
+    for i in cutlass.range(tidx, quads, 256, unroll=4):
+        v_x, v_y, v_z, v_w = ldg_vector(in4 + Int64(i) * 4, 4, 16)
         m = cute.arch.fmax(m, cute.arch.fmax(cute.arch.fmax(cute.math.abs(v_x), cute.math.abs(v_y)), cute.arch.fmax(cute.math.abs(v_z), cute.math.abs(v_w))))
     d = Int32(16)
     while d != 0:
@@ -80,12 +80,8 @@ def quantize_int8_kernel(
     inv = 127.0 / row_max if row_max > 0.0 else Float32(0.0)
     if tidx == 0:
         scale[bidx] = row_max / 127.0
-    for i_1 in cutlass.range(tidx, quads, 256):
-        v_x_1, v_y_1, v_z_1, v_w_1 = load_vector(in4 + Int64(i_1) * 4, 4, 16)
-        r_x = Int8(0)
-        r_y = Int8(0)
-        r_z = Int8(0)
-        r_w = Int8(0)
+    for i_1 in cutlass.range(tidx, quads, 256, unroll=4):
+        v_x_1, v_y_1, v_z_1, v_w_1 = ldg_vector(in4 + Int64(i_1) * 4, 4, 16)
         r_x = quantize_one(v_x_1, inv)
         r_y = quantize_one(v_y_1, inv)
         r_z = quantize_one(v_z_1, inv)

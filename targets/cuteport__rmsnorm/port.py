@@ -8,7 +8,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import AddressSpace, Array, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint64
+from cutlass import AddressSpace, Array, Float32, Int32, Int64, Numeric, Pointer, Uint32
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
@@ -38,6 +38,12 @@ def idiv(a: Numeric, b: Numeric) -> Numeric:
         return kind(quotient if (a.value < 0) == (b.value < 0) else -quotient)
     divide = arith.divsi if kind.signed else arith.divui
     return kind(divide(a.ir_value(), b.ir_value()))
+
+
+def ldg_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
+    """`count` scalars from p on, aligned to `align` bytes, of memory nothing writes while the kernel runs."""
+    v = p.load(count=count, alignment=align, is_invariant=True)
+    return tuple(v[k] for k in range(count))
 
 
 def load_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
@@ -76,14 +82,14 @@ def rmsnorm_kernel(
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
     packs = idiv(hidden, Int32(VEC))
-    x_row = x + Int64(Uint64(Int64(bidx)) * Uint64(Int64(hidden)))
+    x_row = x + Int64(bidx) * Int64(hidden)
     w_row = weight
-    out_row = out + Int64(Uint64(Int64(bidx)) * Uint64(Int64(hidden)))
+    out_row = out + Int64(bidx) * Int64(hidden)
     acc = Float32(0.0)
     i = tidx
     while i < packs:
         p = cutlass.Array(Float32, 4)
-        val_0, val_1, val_2, val_3 = load_vector(x_row + Int64(i) * 4, 4, 16)
+        val_0, val_1, val_2, val_3 = ldg_vector(x_row + Int64(i) * 4, 4, 16)
         store_vector(p.data_ptr(), (val_0, val_1, val_2, val_3), 16)
         for j in cutlass.range(0, VEC, 1, unroll_full=True):
             f = to_float(p[j])
@@ -108,10 +114,10 @@ def rmsnorm_kernel(
     i_1 = tidx
     while i_1 < packs:
         p_1 = cutlass.Array(Float32, 4)
-        val_0_1, val_1_1, val_2_1, val_3_1 = load_vector(x_row + Int64(i_1) * 4, 4, 16)
+        val_0_1, val_1_1, val_2_1, val_3_1 = ldg_vector(x_row + Int64(i_1) * 4, 4, 16)
         store_vector(p_1.data_ptr(), (val_0_1, val_1_1, val_2_1, val_3_1), 16)
         w_1 = cutlass.Array(Float32, 4)
-        val_0_2, val_1_2, val_2_2, val_3_2 = load_vector(w_row + Int64(i_1) * 4, 4, 16)
+        val_0_2, val_1_2, val_2_2, val_3_2 = ldg_vector(w_row + Int64(i_1) * 4, 4, 16)
         store_vector(w_1.data_ptr(), (val_0_2, val_1_2, val_2_2, val_3_2), 16)
         r = cutlass.Array(Float32, 4)
         for j_1 in cutlass.range(0, VEC, 1, unroll_full=True):

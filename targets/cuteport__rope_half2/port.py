@@ -8,7 +8,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import AddressSpace, Array, Float16, Float32, Int32, Int64, Numeric, Pointer, Uint64
+from cutlass import AddressSpace, Array, Float16, Float32, Int32, Int64, Numeric, Pointer
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
@@ -74,7 +74,7 @@ def rope_half2_kernel(
     pos = ldg(positions, token)
     cos_row = cos_tab + pos * half_dim
     sin_row = sin_tab + pos * half_dim
-    base = qk + Int64(Uint64(Int64(token)) * Uint64(Int64(heads)) * Uint64(Int64(half_dim))) * 2
+    base = qk + Int64(token) * Int64(heads) * Int64(half_dim) * 2
     n = heads * half_dim
     i = tidx
     while i < n:
@@ -85,8 +85,6 @@ def rope_half2_kernel(
         x_1, y_1 = Float32(x), Float32(y)
         v_x = x_1
         v_y = y_1
-        r_x = Float32(0.0)
-        r_y = Float32(0.0)
         r_x = v_x * c - v_y * s
         r_y = v_x * s + v_y * c
         x_2, y_2 = Float16(r_x), Float16(r_y)

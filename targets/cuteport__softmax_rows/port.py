@@ -8,7 +8,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32, Uint64
+from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -27,6 +27,11 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def ldg(p: Pointer, i: Int32 | int) -> Numeric:
+    """p[i], of memory that nothing writes while the kernel runs."""
+    return (p + i).load(is_invariant=True)
 
 
 def runtime(x: Numeric) -> Numeric:
@@ -66,13 +71,13 @@ def softmax_rows_kernel(
     lane = tidx % WARP_SIZE
     warp = tidx // WARP_SIZE
     warps = bdimx // WARP_SIZE
-    row_in = x + Int64(Uint64(Int64(row)) * Uint64(Int64(cols)))
-    row_out = out + Int64(Uint64(Int64(row)) * Uint64(Int64(cols)))
+    row_in = x + Int64(row) * Int64(cols)
+    row_out = out + Int64(row) * Int64(cols)
     # 1. the row's maximum
     m = Float32(-float("inf"))
     c = tidx
     while c < cols:
-        m = cute.arch.fmax(m, row_in[c])
+        m = cute.arch.fmax(m, ldg(row_in, c))
         c = c + bdimx
     m = warp_max(m)
     if lane == 0:
@@ -86,7 +91,7 @@ def softmax_rows_kernel(
     sum_ = Float32(0.0)
     c_1 = tidx
     while c_1 < cols:
-        sum_ = sum_ + cute.math.exp(row_in[c_1] - m)
+        sum_ = sum_ + cute.math.exp(ldg(row_in, c_1) - m)
         c_1 = c_1 + bdimx
     sum_ = warp_sum(sum_)
     if lane == 0:
@@ -98,7 +103,7 @@ def softmax_rows_kernel(
     inv = runtime(Float32(1.0)) / sum_
     c_2 = tidx
     while c_2 < cols:
-        row_out[c_2] = cute.math.exp(row_in[c_2] - m) * inv
+        row_out[c_2] = cute.math.exp(ldg(row_in, c_2) - m) * inv
         c_2 = c_2 + bdimx
 
 

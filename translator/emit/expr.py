@@ -188,14 +188,19 @@ class Expressions:
         assert isinstance(t, Pointer)
         if t.volatile:
             return f"{self.address(e)}.load(is_volatile=True)"
-        root = e.base.pointer if isinstance(e.base, x.PtrAdd) else e.base
-        if isinstance(root, x.VarRef) and root.var in self.read_only:
+        if self.only_read(e.base):
             self.needs.helpers["ldg"] = None
             base, index = (e.base, e.index)
             if isinstance(e.base, x.PtrAdd):
                 return f"ldg({self.text(e.base)}, {self.index(index)})"
             return f"ldg({self.text(base)}, {self.index(index)})"
         return f"{self.text(e.base, _ATOM)}[{self.index(e.index)}]"
+
+    def only_read(self, pointer: Expr) -> bool:
+        """Whether what `pointer` points to is never written while the kernel runs."""
+        while isinstance(pointer, x.PtrAdd):
+            pointer = pointer.pointer
+        return isinstance(pointer, x.VarRef) and pointer.var in self.read_only
 
     # -- operators ---------------------------------------------------------------------------------------
 

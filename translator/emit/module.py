@@ -117,7 +117,7 @@ def _function(
     constants: list[Constant],
     traced: Traced,
 ) -> list[HostParam]:
-    names = Names(top.taken | {"ldg", "runtime", "idiv", "irem", "load_vector", "store_vector"})
+    names = Names(top.taken | {"ldg", "runtime", "idiv", "irem", "load_vector", "ldg_vector", "store_vector"})
     names.given = {c.var.uid: c.name for c in constants}
     ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, traced)
     params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
@@ -189,7 +189,7 @@ def _coordinates(out: Writer, f: Function, ex: Expressions) -> None:
 
 
 def _read_only(kernel: Function) -> frozenset[x.Var]:
-    """`const T* __restrict__` parameters: nothing in the kernel may write what they point to."""
+    """`const T* __restrict__` parameters, which nothing may write, and pointers that only walk from one."""
     found = {
         p
         for p in kernel.params
@@ -200,7 +200,15 @@ def _read_only(kernel: Function) -> frozenset[x.Var]:
         for s in walk_stmts(kernel.body)
         if isinstance(s, ExprStmt) and isinstance(s.expr, x.Assign) and isinstance(s.expr.target, x.VarRef)
     }
-    return frozenset(found - written)
+    found -= written
+    for s in walk_stmts(kernel.body):
+        if isinstance(s, Decl) and isinstance(s.var.type, Pointer) and s.var not in written:
+            root = s.init
+            while isinstance(root, x.PtrAdd | x.Cast):
+                root = root.pointer if isinstance(root, x.PtrAdd) else root.operand
+            if isinstance(root, x.VarRef) and root.var in found and not s.var.type.volatile:
+                found.add(s.var)
+    return frozenset(found)
 
 
 def _check_limits(model: KernelModel, sink: Sink, body: Writer) -> None:

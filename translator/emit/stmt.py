@@ -13,8 +13,24 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, Array, Pointer, Scalar
-from translator.model.walk import walk_exprs
+from translator.model.walk import used, walk_expr, walk_exprs, walk_stmts
 from translator.passes.loops import assigned
+
+NVCC_UNROLL = 4  # how far nvcc unrolls a loop of unknown length
+UNROLLED_STATEMENTS = 12
+
+
+def _set_before_use(s: Decl, rest: tuple[Stmt, ...]) -> bool:
+    """Whether a variable declared without a value gets one before anything else mentions it."""
+    if s.init is not None or not isinstance(s.var.type, Scalar) or s.comments:
+        return False
+    for after in rest:
+        e = after.expr if isinstance(after, ExprStmt) else None
+        if isinstance(e, x.Assign) and isinstance(e.target, VarRef) and e.target.var == s.var:
+            return s.var not in {n.var for n in walk_expr(e.value) if isinstance(n, VarRef)}
+        if s.var in used((after,)):
+            return False
+    return False
 
 
 @dataclass(slots=True)
@@ -27,10 +43,12 @@ class Statements:
     seen: set[Var]
 
     def body(self, stmts: tuple[Stmt, ...]) -> None:
-        if not stmts:
+        start = len(self.out.lines)
+        for k, s in enumerate(stmts):
+            if not (isinstance(s, Decl) and _set_before_use(s, stmts[k + 1 :])):
+                self.statement(s)
+        if len(self.out.lines) == start:
             self.out.line("pass")
-        for s in stmts:
-            self.statement(s)
 
     def statement(self, s: Stmt) -> None:
         self.out.comment(getattr(s, "comments", ()))
@@ -170,8 +188,9 @@ class Statements:
         targets = ", ".join(self.ex.text(t) for t in s.targets)
         v = s.value
         if isinstance(v, x.VectorLoad):
-            self.ex.needs.helpers["load_vector"] = None
-            made = f"load_vector({self.ex.text(v.pointer)}, {v.count}, {v.align})"
+            helper = "ldg_vector" if self.ex.only_read(v.pointer) else "load_vector"
+            self.ex.needs.helpers[helper] = None
+            made = f"{helper}({self.ex.text(v.pointer)}, {v.count}, {v.align})"
         elif isinstance(v, x.Intrinsic) and (rule := self.ex.rule(v)) and rule.components == "vector":
             made = self.vector(v, len(s.targets))
         else:
@@ -210,12 +229,25 @@ class Statements:
             hint = ", unroll_full=True" if constant else ""
         elif s.unroll is not None:
             hint = f", unroll={s.unroll}"
+        elif self.unrolled_by_nvcc(s):
+            hint = f", unroll={NVCC_UNROLL}"
         bounds = ", ".join(self.bound(b) for b in (s.start, s.stop, s.step))
         self.ex.traced.now -= assigned((s,))
         self.out.line(f"for {name} in cutlass.range({bounds}{hint}):", s.span)
         with self.out.indented():
             self.body(s.body)
         self.ex.traced.now -= assigned((s,))
+
+    def unrolled_by_nvcc(self, s: st.ForRange) -> bool:
+        """Short innermost loops by a step: nvcc unrolls them, the DSL's compiler shies at the trip count."""
+        steps = isinstance(s.step, x.Literal) and s.step.value not in (1, -1)
+        if not steps or (isinstance(s.start, x.Literal) and isinstance(s.stop, x.Literal)):
+            return False
+        inner = list(walk_stmts(s.body))
+        if len(inner) > UNROLLED_STATEMENTS or any(isinstance(n, st.ForRange | st.While) for n in inner):
+            return False
+        rules = [self.ex.rule(e) for e in walk_exprs(s.body) if isinstance(e, x.Intrinsic)]
+        return all(rule is not None and "sync" not in rule.effects for rule in rules)
 
     def bound(self, e: Expr) -> str:
         if isinstance(e, x.Literal) and e.type.size == 4:

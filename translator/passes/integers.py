@@ -117,6 +117,8 @@ def _cast(e: x.Cast, known: Mapping[Var, Range]) -> Expr:
         as_i32 = signed32(inner, known)
         if as_i32 is not None:
             return x.Cast(as_i32, to, e.span)
+    if to == I64 and inner.type == U64 and isinstance(inner, x.Binary) and inner.op in ("+", "-", "*"):
+        return signed64(inner, known)
     if to in (I64, U64) and isinstance(inner, x.Cast) and inner.type in (I64, U64):
         if inner.operand.type == to:
             return inner.operand
@@ -288,6 +290,15 @@ def signed32(e: Expr, known: Mapping[Var, Range]) -> Expr | None:
     if isinstance(e, x.Binary):
         return _signed_binary(e, known)
     return x.Cast(e, I32, e.span)
+
+
+def signed64(e: Expr, known: Mapping[Var, Range]) -> Expr:
+    """The Int64 expression with the bits of the unsigned 64-bit sum or product `e`."""
+    if isinstance(e, x.Binary) and e.op in ("+", "-", "*"):
+        return replace(e, left=signed64(e.left, known), right=signed64(e.right, known), type=I64)
+    if isinstance(e, x.Cast) and _is_integer(e.operand):
+        return simplify(x.Cast(e.operand, I64, e.span), known)
+    return simplify(x.Cast(e, I64, e.span), known)
 
 
 def _signed_binary(e: x.Binary, known: Mapping[Var, Range]) -> Expr | None:
