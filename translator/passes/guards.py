@@ -10,43 +10,46 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from translator.diag.diagnostic import NOWHERE
 from translator.model import expr as x
 from translator.model.expr import Expr
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import If, Stmt
-from translator.model.types import BOOL, I32
+from translator.model.types import I32
 from translator.model.walk import map_bodies, map_functions, walk_exprs
 from translator.passes.loops import assigned
 
 OPAQUE = "opaque"
 
 
-def _tested(s: Stmt) -> Expr | None:
-    """The value an else-less, loading `if (value == constant)` tests."""
+def _tested(s: Stmt) -> tuple[Expr, int] | None:
+    """The value an else-less, loading `if (value == constant)` tests, and the constant."""
     if not isinstance(s, If) or s.other or not isinstance(s.cond, x.Binary) or s.cond.op != "==":
         return None
     value, constant = s.cond.left, s.cond.right
     if value.type != I32 or not isinstance(constant, x.Literal):
         return None
+    if not isinstance(value, x.VarRef | x.Special):
+        return None
     loads = any(isinstance(e, x.Index | x.VectorLoad) for e in walk_exprs(s.then))
-    return value if loads and isinstance(value, x.VarRef | x.Special) else None
+    return (replace(value, span=NOWHERE), int(constant.value)) if loads else None
 
 
 def separate(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """`body` with the tests of repeated guards made opaque."""
-    seen: list[Expr] = []
+    """`body` with the tests of guards that follow each other made opaque."""
+    seen: list[tuple[Expr, int]] = []
     made: list[Stmt] = []
     for s in body:
         s = map_bodies(s, separate)
-        value = _tested(s)
-        if value is not None and isinstance(s, If) and isinstance(s.cond, x.Binary):
-            plain = replace(value, span=s.span)
-            if plain in [replace(v, span=s.span) for v in seen]:
-                hidden = x.Intrinsic(OPAQUE, (value,), I32, s.span)
-                s = replace(s, cond=x.Binary("==", hidden, s.cond.right, BOOL, s.cond.span))
-            seen.append(value)
-        changed = assigned((s,))
-        seen = [v for v in seen if not (isinstance(v, x.VarRef) and v.var in changed)]
+        guard = _tested(s)
+        if guard is None:
+            seen = []  # something else in between keeps the branches apart
+        elif isinstance(s, If) and isinstance(s.cond, x.Binary):
+            if any(value == guard[0] and constant != guard[1] for value, constant in seen):
+                hidden = x.Intrinsic(OPAQUE, (s.cond.left,), I32, s.span)
+                s = replace(s, cond=replace(s.cond, left=hidden))
+            changed = assigned((s,))
+            seen = [v for v in [*seen, guard] if not (isinstance(v[0], x.VarRef) and v[0].var in changed)]
         made.append(s)
     same = all(a is b for a, b in zip(body, made, strict=True))
     return body if same else tuple(made)

@@ -1,5 +1,5 @@
 #ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
+#define INFINITY __builtin_bit_cast(float, 0x7f800000)
 #endif
 
 #define WARP_SIZE 32
