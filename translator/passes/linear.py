@@ -379,14 +379,21 @@ class Lower:
             e = work()
             new = tuple(self.out[mark:])
             held: Body = []
-            for k, before in enumerate(made if new else ()):
-                if disturbs(new, before):
-                    v = self.fresh("before", before.type)
-                    held.append(Decl(v, before, self.span))
-                    made[k] = VarRef(v)
+            if new:
+                made = [self._kept_from(new, before, held) for before in made]
             self.out[mark:mark] = held
             made.append(e)
         return made
+
+    def _kept_from(self, new: tuple[Stmt, ...], before: Expr, held: Body) -> Expr:
+        """`before`, or a variable declared in `held` that keeps its value while `new` runs."""
+        if isinstance(before, x.Tuple):
+            return replace(before, items=tuple(self._kept_from(new, i, held) for i in before.items))
+        if not disturbs(new, before):
+            return before
+        v = self.fresh("before", before.type)
+        held.append(Decl(v, before, self.span))
+        return VarRef(v)
 
     def nested(self, work: Callable[[], T]) -> tuple[Body, T]:
         """Runs `work` with a statement list of its own."""

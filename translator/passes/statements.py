@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
+from itertools import count, zip_longest
 
 from translator.diag.diagnostic import Sink
 from translator.model import expr as x
@@ -53,32 +53,26 @@ class Linear(Lower):
         return [x.Unsupported(str(t), m.lowered(leaf.type), e.span) for leaf in m.leaves(t)]
 
     def _field_values(self, t: Struct, args: tuple[Expr, ...]) -> list[Expr]:
-        found: list[Expr] = []
-        for k, f in enumerate(t.fields):
-            if k >= len(args):
-                found += [_zero(leaf.type) for leaf in m.leaves(f.type)]
-            elif isinstance(f.type, Struct):
-                found += self.parts(args[k])
-            elif isinstance(f.type, Array):
-                found += self._array_values(f.type, args[k])
-            else:
-                found.append(self.value(args[k]))
-        return found
+        """The leaves of a struct initialiser, evaluated left to right and zero-filled."""
+        works = [lambda f=f, a=a: self._leaves_of(f.type, a) for f, a in zip_longest(t.fields, args)]
+        return [leaf for made in self.ordered(*works) for leaf in _items(made)]
 
     def _array_values(self, t: Array, e: Expr) -> list[Expr]:
-        """The leaves of an array initialiser, zero-filled."""
+        """The same of an array initialiser."""
         items = e.items if isinstance(e, x.InitList) else ()
-        found: list[Expr] = []
-        for k in range(t.count or 0):
-            if k >= len(items):
-                found += [_zero(leaf.type) for leaf in m.leaves(t.of)]
-            elif isinstance(t.of, Array):
-                found += self._array_values(t.of, items[k])
-            elif isinstance(t.of, Struct):
-                found += self.parts(items[k])
-            else:
-                found.append(self.value(items[k]))
-        return found
+        listed = (*items, *(None,) * ((t.count or 0) - len(items)))
+        works = [lambda a=a: self._leaves_of(t.of, a) for a in listed]
+        return [leaf for made in self.ordered(*works) for leaf in _items(made)]
+
+    def _leaves_of(self, t: Type, e: Expr | None) -> Expr:
+        """The leaves of one element or field; a tuple of them unless there is just a scalar."""
+        if e is None:
+            return x.Tuple(tuple(_zero(leaf.type) for leaf in m.leaves(t)), VOID)
+        if isinstance(t, Struct):
+            return x.Tuple(tuple(self.parts(e)), VOID)
+        if isinstance(t, Array):
+            return x.Tuple(tuple(self._array_values(t, e)), VOID)
+        return self.value(e)
 
     def _conditional_parts(self, e: x.Conditional, t: Struct) -> list[Expr]:
         held = [self.fresh(leaf.path, m.lowered(leaf.type)) for leaf in m.leaves(t)]
@@ -461,6 +455,10 @@ class Linear(Lower):
         body = (*entry, *self.body(f.body))
         result = f.result if isinstance(f.result, Struct) else m.lowered(f.result)
         return replace(f, params=tuple(params), body=body, result=result)
+
+
+def _items(e: Expr) -> tuple[Expr, ...]:
+    return e.items if isinstance(e, x.Tuple) else (e,)
 
 
 def _zero(t: Scalar | Pointer) -> Expr:
