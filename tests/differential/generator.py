@@ -8,6 +8,7 @@ Signed overflow is left to wrap (the original is built with -fwrapv).
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field, replace
 
 BITS = {"bool": 1, "signed char": 8, "unsigned char": 8, "short": 16, "unsigned short": 16, "int": 32}
@@ -32,6 +33,11 @@ def usual(a: str, b: str) -> str:
     if BITS[a] != BITS[b]:
         return a if BITS[a] > BITS[b] else b
     return a if not signed(a) else b
+
+
+def constant(text: str) -> bool:
+    """Whether `text` mentions no variable: the front end may evaluate it, where overflow has no value."""
+    return re.search(r"\b(?:[vabs]\d+|[xyuhfg]\[|[tn]\b|p\d)", text) is None
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,9 @@ class Program:
         if t == "unsigned long long":
             return r.choice((f"{r.randrange(100)}ull", "0xffffffffffffffffull", "0x8000000000000000ull"))
         if t == "long long":
-            return r.choice((f"{r.randrange(-50, 99)}ll", "0x7fffffffffffffffll", "4294967296ll", "-3000000000ll"))
+            return r.choice(
+                (f"{r.randrange(-50, 99)}ll", "0x7fffffffffffffffll", "4294967296ll", "-3000000000ll")
+            )
         value = r.choice((r.randrange(-9, 100), 0, 1, -1, top, -top - 1 if t != "int" else -top, 255, 128, 7))
         text = str(value)
         return f"({text})" if value < 0 else r.choice((text, text, hex(value), "'A'"))
@@ -149,13 +157,29 @@ class Program:
         if d <= 0 or r.random() < 0.2:
             return self.atom(scope)
         kind = r.choices(
-            ("add", "bits", "div", "shift", "compare", "not", "unary", "choose", "cast", "logical", "call", "round"),
+            (
+                "add",
+                "bits",
+                "div",
+                "shift",
+                "compare",
+                "not",
+                "unary",
+                "choose",
+                "cast",
+                "logical",
+                "call",
+                "round",
+            ),
             (6, 4, 3, 4, 3, 1, 2, 3, 4, 2, 2, 1),
         )[0]
         if kind == "compare":
             if r.random() < 0.3:
                 return f"({self.real(scope, d - 1)} {self.comparison()} {self.real(scope, d - 1)})", "bool"
-            return f"({self.integer(scope, d - 1)[0]} {self.comparison()} {self.integer(scope, d - 1)[0]})", "bool"
+            return (
+                f"({self.integer(scope, d - 1)[0]} {self.comparison()} {self.integer(scope, d - 1)[0]})",
+                "bool",
+            )
         if kind == "logical":
             op = r.choice(("&&", "||"))
             return f"({self.integer(scope, d - 1)[0]} {op} {self.integer(scope, d - 1)[0]})", "bool"
@@ -171,6 +195,8 @@ class Program:
         a, ta = self.integer(scope, d - 1)
         if kind == "unary":
             op = r.choice("-~+")
+            if op == "-" and signed(ta) and BITS[ta] >= 32:
+                a = f"({a} >> 1)"  # never the least value
             return f"({op}{a})", promoted(ta)
         if kind == "cast":
             to = r.choice(INTS)
@@ -178,6 +204,8 @@ class Program:
         b, tb = self.integer(scope, d - 1)
         t = usual(ta, tb)
         if kind == "add":
+            if signed(t) and (constant(a) and constant(b) or r.random() < 0.3):
+                a, b = f"({a} & 0x7fff)", f"({b} & 255)"
             return f"({a} {r.choice(('+', '-', '*'))} {b})", t
         if kind == "bits":
             return f"({a} {r.choice('&|^')} {b})", t
@@ -238,7 +266,9 @@ class Program:
         if kind == "int":
             return f"({r.choice(FLOATS)}){self.integer(scope, d - 1)[0]}"
         if kind == "choose":
-            return f"({self.integer(scope, d - 1)[0]} ? {self.real(scope, d - 1)} : {self.real(scope, d - 1)})"
+            return (
+                f"({self.integer(scope, d - 1)[0]} ? {self.real(scope, d - 1)} : {self.real(scope, d - 1)})"
+            )
         if kind == "negate":
             return f"(-{self.real(scope, d - 1)})"
         if kind == "cast":
@@ -263,7 +293,11 @@ class Program:
 
     def struct_value(self, scope: Scope, t: StructType, d: int) -> str:
         have = [n.text for n in scope.names if n.kind == "struct" and n.type == t]
-        have += [f"{n.text}[{self.index(scope, n.count)}]" for n in scope.names if n.kind == "structs" and n.type == t]
+        have += [
+            f"{n.text}[{self.index(scope, n.count)}]"
+            for n in scope.names
+            if n.kind == "structs" and n.type == t
+        ]
         made = [f for f in self.functions if f.result == t and all(k == "value" for k, _ in f.params)]
         if made and self.r.random() < 0.3 and d > 0 and scope.work <= 64:
             f = self.r.choice(made)
@@ -280,7 +314,11 @@ class Program:
             if isinstance(ft, StructType):
                 parts.append(self.braces(scope, ft))
             elif count:
-                parts.append("{" + ", ".join(self.braced(scope, str(ft)) for _ in range(self.r.randrange(1, count + 1))) + "}")
+                parts.append(
+                    "{"
+                    + ", ".join(self.braced(scope, str(ft)) for _ in range(self.r.randrange(1, count + 1)))
+                    + "}"
+                )
             else:
                 parts.append(self.braced(scope, str(ft)))
         keep = self.r.randrange(1, len(parts) + 1)
@@ -292,12 +330,24 @@ class Program:
     def condition(self, scope: Scope) -> str:
         r = self.r
         if r.random() < 0.25:  # with effects that the language orders
-            writable = self.scalars(scope, ("int", "unsigned", "short", "unsigned char", "long long"), write=True)
+            writable = self.scalars(
+                scope, ("int", "unsigned", "short", "unsigned char", "long long"), write=True
+            )
             if writable:
                 v = r.choice(writable)
                 left = self.integer(scope, 1)[0]
-                effect = r.choice((f"{v}++", f"++{v}", f"--{v}", f"({v} += 3)", f"({v} = {self.integer(scope, 1)[0]})"))
-                shape = r.choice(("({l}) && {e} > 2", "({l}) || {e}", "(({l}) ? {e} : 1) > 3", "({l}, {e}) & 1", "{e} < 50"))
+                effect = r.choice(
+                    (f"{v}++", f"++{v}", f"--{v}", f"({v} += 3)", f"({v} = {self.integer(scope, 1)[0]})")
+                )
+                shape = r.choice(
+                    (
+                        "({l}) && {e} > 2",
+                        "({l}) || {e}",
+                        "(({l}) ? {e} : 1) > 3",
+                        "({l}, {e}) & 1",
+                        "{e} < 50",
+                    )
+                )
                 return shape.format(l=left, e=effect)
         return self.integer(scope, 2)[0]
 
@@ -408,14 +458,16 @@ class Program:
         mask = a.count - 1
         e = self.integer(rest, 1)[0]
         return [
-            r.choice((
-                f"{a.text}[{step} & {mask}] = {e};",
-                f"{a.text}[{step} & {mask}] += {e};",
-                f"{a.text}[{v} & {mask}] = {v}++;",  # the right side first
-                f"{a.text}[{v} & {mask}] = ({v} = {e});",
-                f"{a.text}[({e}) & {mask}] = ({e}) + {step};",
-                f"{v} = (({e}), {v} + 1);",
-            ))  # fmt: skip
+            r.choice(
+                (
+                    f"{a.text}[{step} & {mask}] = {e};",
+                    f"{a.text}[{step} & {mask}] += {e};",
+                    f"{a.text}[{v} & {mask}] = {v}++;",  # the right side first
+                    f"{a.text}[{v} & {mask}] = ({v} = {e});",
+                    f"{a.text}[({e}) & {mask}] = ({e}) + {step};",
+                    f"{v} = (({e}), {v} + 1);",
+                )
+            )  # fmt: skip
         ]
 
     def do_array(self, scope: Scope) -> list[str]:
@@ -455,7 +507,9 @@ class Program:
         n = self.r.choice(arrays)
         text = self.name()
         half = n.count // 2
-        start = self.r.choice((f"{n.text} + {self.index(scope, half)}", f"&{n.text}[{self.index(scope, half)}]", n.text))
+        start = self.r.choice(
+            (f"{n.text} + {self.index(scope, half)}", f"&{n.text}[{self.index(scope, half)}]", n.text)
+        )
         made = [f"{n.type} *{text} = {start};"]
         if start == n.text and self.r.random() < 0.5:
             made.append(self.r.choice((f"{text}++;", f"{text} += {self.index(scope, half)};")))
@@ -464,7 +518,11 @@ class Program:
 
     def do_reference(self, scope: Scope) -> list[str]:
         text = self.name()
-        names = [n for n in scope.names if not n.const and n.text not in self.busy and n.kind in ("scalar", "array", "struct")]
+        names = [
+            n
+            for n in scope.names
+            if not n.const and n.text not in self.busy and n.kind in ("scalar", "array", "struct")
+        ]
         if not names:
             return self.do_declare(scope)
         n = self.r.choice(names)
@@ -495,7 +553,11 @@ class Program:
                 args.append(self.of_type(scope, t, 1))
                 continue
             if kind == "pointer":
-                found = [n.text for n in scope.names if n.kind == "array" and n.type == t and n.count >= 4 and not n.const]
+                found = [
+                    n.text
+                    for n in scope.names
+                    if n.kind == "array" and n.type == t and n.count >= 4 and not n.const
+                ]
             elif isinstance(t, StructType):
                 found = [n.text for n in scope.names if n.kind == "struct" and n.type == t and not n.const]
             else:
@@ -537,7 +599,9 @@ class Program:
 
     def do_loop(self, scope: Scope) -> list[str]:
         r = self.r
-        kind = r.choice(("up", "up", "up", "down", "unsigned", "while", "do", "ever", "after", "bound", "two", "narrow"))
+        kind = r.choice(
+            ("up", "up", "up", "down", "unsigned", "while", "do", "ever", "after", "bound", "two", "narrow")
+        )
         i = self.name()
         self.busy.add(i)
         inner = replace(scope, names=list(scope.names), loop=True, breakable=True, work=scope.work * 6)
@@ -567,7 +631,9 @@ class Program:
             counter = replace(counter, type="unsigned")
         elif kind == "while":
             before = [f"int {i} = {bound};"]
-            head = r.choice((f"while ({i}-- > 0) {{", f"while (--{i} >= 0) {{", f"while (({i} = {i} - 1) > 0) {{"))
+            head = r.choice(
+                (f"while ({i}-- > 0) {{", f"while (--{i} >= 0) {{", f"while (({i} = {i} - 1) > 0) {{")
+            )
         elif kind == "do":
             before = [f"int {i} = 0;"]
             head = "do {"
@@ -593,8 +659,16 @@ class Program:
         body = self.nested(inner)
         if kind == "ever":
             body.insert(0, f"    if ({i}++ >= {r.randrange(1, 6)}) break;")
-        if kind in ("up", "after") and step != f"{i} += {r.choice((1, 2))}" and r.random() < 0.15 and "!=" not in head:
-            body.insert(r.randrange(len(body) + 1) if len(body) == 1 else 0, f"    if ({self.integer(scope, 1)[0]}) {i}++;")
+        if (
+            kind in ("up", "after")
+            and step != f"{i} += {r.choice((1, 2))}"
+            and r.random() < 0.15
+            and "!=" not in head
+        ):
+            body.insert(
+                r.randrange(len(body) + 1) if len(body) == 1 else 0,
+                f"    if ({self.integer(scope, 1)[0]}) {i}++;",
+            )
         if kind == "bound":
             body.insert(0, f"    if ({self.integer(scope, 1)[0]}) {m}--;")
         tail = [f"}} while (++{i} < {bound});"] if kind == "do" else ["}"]
@@ -641,7 +715,8 @@ class Program:
                 fields.append((f"m{k}", t, self.r.choice((0, 0, 0, 2, 3))))
         self.structs.append(StructType(name, tuple(fields)))
         lines = [
-            f"    {t.name if isinstance(t, StructType) else t} {f}{f'[{c}]' if c else ''};" for f, t, c in fields
+            f"    {t.name if isinstance(t, StructType) else t} {f}{f'[{c}]' if c else ''};"
+            for f, t, c in fields
         ]
         return f"struct {name} {{\n" + "\n".join(lines) + "\n};\n"
 
@@ -694,7 +769,9 @@ class Program:
             body += self.do_declare(scope)
         for _ in range(statements):
             body += self.statement(scope)
-        for k, (v, t) in enumerate((n.text, n.type) for n in scope.names if n.kind == "scalar" and n.text not in "nt"):
+        for k, (v, t) in enumerate(
+            (n.text, n.type) for n in scope.names if n.kind == "scalar" and n.text not in "nt"
+        ):
             which = "fout" if t in FLOATS else "out"
             body.append(f"{which}[t * {SLOTS} + {k % SLOTS}] += {v};")
         params = (

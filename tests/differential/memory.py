@@ -26,7 +26,9 @@ def pack(value: int | float, t: Scalar) -> bytes:
         return struct.pack("f", value)[2:]
     if t.name in ("f8e4m3", "f8e5m2"):
         return struct.pack("B", int(value) & 0x77)
-    return struct.pack(_CODES[t.name], value if t.is_float else int(value) if t.name != "bool" else bool(value))
+    return struct.pack(
+        _CODES[t.name], value if t.is_float else int(value) if t.name != "bool" else bool(value)
+    )
 
 
 def unpack(data: bytes, t: Scalar) -> int | float:
@@ -84,6 +86,13 @@ class Buffer:
 
     def address(self, side: int) -> int:
         return int(self.sides[side].ctypes.data) + _MARGIN
+
+    def values(self, side: int) -> list[int | float]:
+        """All leaves, in order, as one side has them."""
+        data = self.sides[side][_MARGIN : _MARGIN + len(self.start)].tobytes()
+        leaves = [(o, leaf) for o, leaf in leaf_scalars(self.type) or [] if isinstance(leaf, Scalar)]
+        starts = range(0, len(data), self.type.size)
+        return [unpack(data[s + o : s + o + leaf.size], leaf) for s in starts for o, leaf in leaves]
 
     def difference(self) -> str:
         """Where the two sides differ beyond rounding; "" if nowhere."""
@@ -191,4 +200,3 @@ def arguments(model: KernelModel, n: int, seed: int, given: Mapping[str, Value])
             data[offset : offset + leaf.size] = pack(listed[j], leaf)
         values[p.name] = bytes(data)
     return Arguments(model.kernel.params, buffers, values)
-

@@ -12,7 +12,16 @@ from translator.model.kernel import KernelModel
 
 SHIM = Path(__file__).parent / "shim"
 # No contraction: a*b+c is two roundings, as in the port's host code. Signed overflow is defined, to be safe.
-FLAGS = ("-std=c++17", "-O0", "-w", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing")
+FLAGS = (
+    "-std=c++17",
+    "-O0",
+    "-w",
+    "-fPIC",
+    "-shared",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+)
 _LAUNCH = re.compile(r"[\w:]+(?:<[^<>()]*>)?\s*<<<.*?>>>\s*\(", re.DOTALL)
 _CUDA_CALL = re.compile(r"\bcuda\w+\(")
 
@@ -37,7 +46,18 @@ class Original:
         made = folder / f"{source.stem}.cpp"
         made.write_bytes("\n".join(lines).encode("latin-1") + b"\n")
         library = made.with_suffix(".so")
-        command = ["g++", *FLAGS, *flags, "-I", str(SHIM), "-I", str(source.parent), str(made), "-o", str(library)]
+        command = [
+            "g++",
+            *FLAGS,
+            *flags,
+            "-I",
+            str(SHIM),
+            "-I",
+            str(source.parent),
+            str(made),
+            "-o",
+            str(library),
+        ]
         subprocess.run(command, check=True, capture_output=True, text=True)
         self._library = ctypes.CDLL(str(library))
 

@@ -32,7 +32,8 @@ STAND_INS = {
     "cute.arch.fmin(": "HERE.fmin(",
 }
 _CONSTANT = re.compile(
-    r"^(\w+) = cutlass\.Array\(\s*(\w+),\s*(\d+|\([^)]*\)),\s*space=cutlass\.AddressSpace\.cmem,[^)]*\)$", re.MULTILINE
+    r"^(\w+) = cutlass\.Array\(\s*(\w+),\s*(\d+|\([^)]*\)),\s*space=cutlass\.AddressSpace\.cmem,[^)]*\)$",
+    re.MULTILINE,
 )
 COORDINATES = tuple(f"here_{k}" for k in range(12))
 
@@ -95,14 +96,16 @@ def host_text(draft: Draft) -> tuple[str, str]:
     extra = ", ".join([*at, *(f"{c}: cutlass.Int32" for c in COORDINATES)])
     signature = f"@cute.jit\ndef {name}({params + ', ' if params else ''}{extra}):\n"
     constants = [c[1] for c in _CONSTANT.finditer(text[:start])]
-    enter = f"    HERE.enter({', '.join(COORDINATES)})\n" + "".join(f"    {c}.enter(at_{c})\n" for c in constants)
+    enter = f"    HERE.enter({', '.join(COORDINATES)})\n" + "".join(
+        f"    {c}.enter(at_{c})\n" for c in constants
+    )
     text = text[:start] + signature + enter + text[found.end() : end]
     text = text.replace("AddressSpace.gmem", "AddressSpace.generic")
     text = re.sub(r"cute\.arch\.(thread_idx|block_idx|block_dim|grid_dim)\(\)", r"HERE.\1()", text)
     for device, host in STAND_INS.items():
         text = text.replace(device, host)
     text = re.sub(r"^import (torch|cuda\.bindings\.driver as cuda)\n", "", text, flags=re.MULTILINE)
-    text = _CONSTANT.sub(r'\1 = tests.differential.ported.Constant(\2, \3)', text)
+    text = _CONSTANT.sub(r"\1 = tests.differential.ported.Constant(\2, \3)", text)
     head = "import tests.differential.ported\n\nHERE = tests.differential.ported.Here()\n"
     return text.replace("\ngmem = ", f"\n{head}gmem = ", 1), name
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,23 @@ class Outcome:
 
 
 def judge(jobs: Sequence[dict[str, Any]]) -> dict[tuple[str, str], Outcome]:
-    """(source, kernel) → outcome. A job: `source`, and optionally `n`, `seeds`, `args`, `grid`, `block`,
-    `ptx` (also compile the port for a GPU) and `flags` (for g++)."""
+    """(source, kernel) → outcome. A job is `source` and, if wanted:
+
+    `n`, `seeds`, `args`, `grid`, `block` of the runs (`memory.arguments` says more), `only` kernel names,
+    `ptx` to compile the port for a GPU too and `instructions` that must be in it (kernel → pattern),
+    `expect` values of the original (kernel → parameter → values), `broken` (kernel → mistakes) and `flags`
+    for g++.
+    """
+    with tempfile.TemporaryDirectory() as dump:
+        return _judge(jobs, dump)
+
+
+def _judge(jobs: Sequence[dict[str, Any]], dump: str) -> dict[tuple[str, str], Outcome]:
     found: dict[tuple[str, str], Outcome] = {}
     waiting = [dict(job) for job in jobs]
     while waiting:
-        env = dict(os.environ, CUTE_DSL_NO_CACHE="1", CUTE_DSL_ARCH="sm_90a")
+        env = dict(os.environ, CUTE_DSL_NO_CACHE="1", CUTE_DSL_ARCH="sm_90a", CUTE_DSL_KEEP="ptx")
+        env["CUTE_DSL_DUMP_DIR"] = dump
         text = "".join(json.dumps(job) + "\n" for job in waiting)
         command = [sys.executable, "-m", "tests.differential.runner"]
         child = subprocess.run(

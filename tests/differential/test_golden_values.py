@@ -53,7 +53,8 @@ def snippets() -> list[str]:
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, list[Outcome]]:
     jobs = [
-        {"source": str(SNIPPETS / f"{s}.cu"), "n": 40, "block": [32, 1, 1], **ARGUMENTS.get(s, {})} for s in snippets()
+        {"source": str(SNIPPETS / f"{s}.cu"), "n": 40, "block": [32, 1, 1], **ARGUMENTS.get(s, {})}
+        for s in snippets()
     ]
     found: dict[str, list[Outcome]] = {}
     for (source, _), outcome in judge(jobs).items():

@@ -237,7 +237,7 @@ class Structure:
         if leaves:
             test = self.and_running(target, has_return, None)
             assert test is not None
-            stop = [] if target.running is not None else [self.set(running, FALSE, s.span)]
+            stop = [self.set(running, FALSE, s.span)] if has_return or target.running is None else []
             again = [If(test, tuple(again), tuple(stop), s.span)]
         start = Decl(running, TRUE, s.span, s.comments)
         return [start, st.While(VarRef(running), (*body, *again), None, s.span)]
