@@ -1,7 +1,7 @@
-"""How much of a body of CUDA ports: `python -m tests.sweep FOLDER [--set FILE] [--out DIR]`.
+"""How much of a body of CUDA ports: `python -m tests.sweep FOLDER… [--set FILE] [--out DIR]`.
 
-FOLDER holds the sources; nothing of it is kept. With `--set`, a JSON list of kernels (`repo`, `path`,
-`kernel`, `tier`) below FOLDER, only those count and its tiers are used; otherwise all kernels found count, by
+The folders hold the sources; nothing of them is kept. With `--set`, a JSON list of kernels (`repo`, `path`,
+`kernel`, `tier`) below the one folder given, only those count and its tiers are used; otherwise all kernels found count, by
 the tier that `cuteport analyze` gives them. Prints one row per tier and the reasons of the rest.
 """
 
@@ -41,20 +41,22 @@ def wanted_of(path: Path, folder: Path) -> dict[tuple[str, str], int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--set", type=Path, dest="chosen")
     parser.add_argument("--out", type=Path, default=Path("out/sweep"))
     parser.add_argument("--jobs", default="2")
     options = parser.parse_args()
     tiers: dict[tuple[str, str], int] = {}
-    sources = [str(options.folder)]
+    sources = [str(f) for f in options.folders]
     extra: list[str] = []
     if options.chosen:
-        tiers = wanted_of(options.chosen, options.folder)
+        tiers = wanted_of(options.chosen, options.folders[0])
         sources = sorted({str(Path(source).parent) for source, _ in tiers})
         extra = [x for name in sorted({k for _, k in tiers}) for x in ("-k", name)]
     ported = run("port", *sources, *extra, "-o", str(options.out), "--jobs", options.jobs)
-    known = {key(k): k.get("tier", 0) for k in run("analyze", *sources, *extra, "--jobs", options.jobs)["kernels"]}
+    known = {
+        key(k): k.get("tier", 0) for k in run("analyze", *sources, *extra, "--jobs", options.jobs)["kernels"]
+    }
     table: dict[int, Counter[str]] = defaultdict(Counter)
     why: Counter[str] = Counter()
     rest: list[str] = []
@@ -67,7 +69,9 @@ def main() -> int:
             codes = sorted({d["code"] for d in k["diagnostics"] if d["severity"] == "error"})
             why[f"{k['status']} {' '.join(codes)}"] += 1
             first = next((d["message"] for d in k["diagnostics"] if d["severity"] == "error"), "")
-            rest.append(f"{k['status']:14} tier {tier} {k['source']}: {k['kernel']}: {' '.join(codes)} {first[:160]}")
+            rest.append(
+                f"{k['status']:14} tier {tier} {k['source']}: {k['kernel']}: {' '.join(codes)} {first[:160]}"
+            )
     print("tier  kernels  compiled  share")
     for tier in sorted(table):
         total = sum(table[tier].values())
