@@ -1,4 +1,4 @@
-"""Random kernels through both sides: `python -m tests.differential.fuzz --seeds 0-99 [--ptx] [--keep FOLDER]`."""
+"""Random kernels through both sides: `python -m tests.differential.fuzz --seeds 0-99`."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Buffer:
 
 def _aligned(data: bytes) -> Bytes:
     """`data` at a 64-byte boundary (the margin is a multiple of it)."""
-    room = np.zeros(len(data) + 64, np.uint8)
+    room: Bytes = np.zeros(len(data) + 64, np.uint8)
     at = -room.ctypes.data % 64
     room[at : at + len(data)] = np.frombuffer(data, np.uint8)
     return room[at : at + len(data)]
@@ -136,7 +136,7 @@ def close(x: int | float, y: int | float, t: Scalar) -> bool:
 
 @dataclass
 class Arguments:
-    """All that a kernel is called with. `values` holds each parameter's bytes (a pointer's are made per side)."""
+    """All that a kernel is called with. `values` holds the bytes of each parameter that is no pointer."""
 
     params: tuple[Var, ...]
     buffers: dict[str, Buffer]
@@ -194,9 +194,9 @@ def arguments(model: KernelModel, n: int, seed: int, given: Mapping[str, Value])
         if wanted is None and constant is not None:
             wanted = constant
         listed = None if wanted is None else list(wanted) if isinstance(wanted, Sequence) else [wanted]
-        data = bytearray(fill(p.type, 1, rng))
+        value = bytearray(fill(p.type, 1, rng))
         for j, (offset, leaf) in enumerate(leaves if listed is not None else ()):
             assert isinstance(leaf, Scalar) and listed is not None
-            data[offset : offset + leaf.size] = pack(listed[j], leaf)
-        values[p.name] = bytes(data)
+            value[offset : offset + leaf.size] = pack(listed[j], leaf)
+        values[p.name] = bytes(value)
     return Arguments(model.kernel.params, buffers, values)

@@ -72,7 +72,8 @@ class Constant:
     """An array in constant memory, as memory that the caller hands in."""
 
     def __init__(self, kind: Any, shape: Any) -> None:
-        self._kind, self._shape, self._now = kind, shape, None
+        self._kind, self._shape = kind, shape
+        self._now: Any = None
 
     def enter(self, at: Any) -> None:
         self._now = cutlass.Array(at.llvm_ptr, shape=self._shape, dtype=self._kind)

@@ -44,7 +44,7 @@ def say(**what: Any) -> None:
 def drafts(source: Path) -> Iterator[tuple[str, KernelModel | None, Draft | None, str]]:
     """(kernel name, model, port, why not) of each kernel in `source`."""
     sink = Sink()
-    for reading in project.read([source], project.ReadOptions(), sink):
+    for reading in project.read([str(source)], project.ReadOptions(), sink):
         name = reading.instantiation or reading.name
         found = Sink()
         try:
@@ -68,7 +68,7 @@ def judge(
 ) -> str:
     """Where the port's memory differs from the original's; "" if it does not.
 
-    `broken` of the job are mistakes to put into a kernel's port: (pattern, replacement); each must be noticed.
+    `broken` of the job are mistakes to put into a port: (pattern, replacement); each must be noticed.
     """
     path = folder / f"{Path(job['source']).stem}_{number}.py"
     if job.get("ptx"):

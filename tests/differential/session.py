@@ -1,4 +1,4 @@
-"""The parent: hands jobs to child processes, restarts one that died, and collects what became of each kernel."""
+"""The parent: hands jobs to children, restarts one that died, collects what became of each kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each golden snippet that a CPU can run: the port's memory afterwards is that of the same source under g++."""
+"""Each golden snippet that a CPU can run leaves the memory that the same source leaves under g++."""
 
 from __future__ import annotations
 
