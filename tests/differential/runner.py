@@ -61,6 +61,8 @@ def drafts(source: Path) -> Iterator[tuple[str, KernelModel | None, Draft | None
             continue
         refused = "; ".join(str(d) for d in found.items if d.refuses)
         yield name, model, None if refused else draft, refused
+    if sink.refused:
+        yield "*", None, None, "; ".join(str(d) for d in sink.items)
 
 
 def judge(

@@ -97,7 +97,7 @@ def decode(data: bytes, place: Span, sink: Sink) -> SourceText | None:
         data.decode("utf-8")
     except UnicodeDecodeError:
         sink.report("CP1006", place, path=place.path)
-        return SourceText(data.decode("latin-1"), data)
+        return SourceText(data.removeprefix(b"\xef\xbb\xbf").decode("latin-1"), data)
     return SourceText(None, data)
 
 
