@@ -1,8 +1,8 @@
 """How much of a body of CUDA ports: `python -m tests.sweep FOLDER… [--set FILE] [--out DIR]`.
 
 The folders hold the sources; nothing of them is kept. With `--set`, a JSON list of kernels (`repo`, `path`,
-`kernel`, `tier`) below the one folder given, only those count and its tiers are used; otherwise all kernels found count, by
-the tier that `cuteport analyze` gives them. Prints one row per tier and the reasons of the rest.
+`kernel`, `tier`) below the one folder given, only those count and its tiers are used; otherwise all kernels
+found count, by the tier that `cuteport analyze` gives them. Prints one row per tier and the reasons of the rest.
 """
 
 from __future__ import annotations
