@@ -2,7 +2,7 @@
 
 The folders hold the sources; nothing of them is kept. With `--set`, a JSON list of kernels (`repo`, `path`,
 `kernel`, `tier`) below the one folder given, only those count and its tiers are used; otherwise all kernels
-found count, by the tier that `cuteport analyze` gives them. Prints one row per tier and the reasons of the rest.
+found count, by the tier that `cuteport analyze` gives them. Prints a row per tier and what stopped the rest.
 """
 
 from __future__ import annotations
