@@ -13,6 +13,7 @@ from translator.frontend.scope import Scope
 from translator.model.expr import (
     Assign,
     Binary,
+    Cast,
     Comma,
     Conditional,
     Expr,
@@ -24,7 +25,7 @@ from translator.model.expr import (
     PtrDiff,
     Unary,
 )
-from translator.model.types import BOOL, I32, I64, Array, Pointer, Scalar, Type
+from translator.model.types import BOOL, I32, I64, VOID, Array, Pointer, Scalar, Type
 
 _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!="})
 
@@ -152,6 +153,8 @@ def conditional(scope: Scope, c: Any) -> Expr:
     if isinstance(t, Array):
         t = Pointer(t.of)
         then, other = (lift_expr.decayed(x, t) if isinstance(x.type, Array) else x for x in (then, other))
+    if t == VOID:  # `c ? (void)f() : (void)0`: the casts are not in the tree that was lifted
+        then, other = (a if a.type == VOID else Cast(a, VOID, a.span) for a in (then, other))
     return Conditional(convert(test, BOOL, test.span), then, other, t, ast.span(c))
 
 
