@@ -17,6 +17,7 @@ from translator.model.types import (
     F16,
     F32,
     F64,
+    I8,
     I16,
     I32,
     SCALARS,
@@ -59,7 +60,9 @@ def concrete(pattern: str) -> list[Type]:
     """The types a pattern stands for; `int` and `any` by a few."""
     found: list[Type] = []
     for one in pattern.split("|"):
-        if one == "ptr":
+        if one == "text":
+            found.append(Pointer(I8))
+        elif one == "ptr":
             found.append(Pointer(F32))
         elif one.startswith("ptr:"):
             found += [Pointer(t) for t in concrete(one[4:].replace("/", "|"))]
@@ -122,6 +125,8 @@ def arguments(v: Variant, static: bool = False) -> tuple[list[str], list[Text], 
             const = 1 if first == "const" else first
             assert not isinstance(const, str) and isinstance(t, Scalar)
             texts.append(f"{DSL_TYPES[t.name]}({const})")
+        elif v.rule.types[i] == "text":
+            texts.append('"text"')
         elif v.rule.id == "memory.shared_address":
             lines.append(f"a{i} = cutlass.Array(Float32, 256, space=cutlass.AddressSpace.smem)")
             texts.append(f"a{i}.data_ptr() + t")

@@ -39,6 +39,7 @@ _TYPES = {
     "float4": "float4",
     "double2": "double2",
     "struct": "struct",
+    "text": "text",  # a string literal
     "any": "any",
 }
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from translator.mapping.prototype import DSL_TYPES as DSL_TYPES
 from translator.mapping.rule import HELPERS, Rule, load_rules, signature_of
-from translator.model.types import Array, Pointer, Scalar, Struct, Type, uniform_scalar
+from translator.model.types import I8, U8, Array, Pointer, Scalar, Struct, Type, uniform_scalar
 
 Const: TypeAlias = "int | float | None"
 Text: TypeAlias = "str | tuple[str, ...]"
@@ -119,6 +119,8 @@ def matches(pattern: str, t: Type) -> bool:
 def _matches_one(pattern: str, t: Type) -> bool:
     if pattern == "any":
         return True
+    if pattern == "text":
+        return isinstance(t, Pointer | Array) and (t.to if isinstance(t, Pointer) else t.of) in (I8, U8)
     if pattern.startswith("ptr"):
         if not isinstance(t, Pointer | Array):
             return False

@@ -36,7 +36,8 @@ class Rule:
     names       C names it answers to; overloads are told apart by `types`, first matching row wins
     cuda        C prototype; `args`, `types` and `c_result` are read from it
     types       one pattern per argument, alternatives joined by `|`: a scalar's name (`f32`), `int` (8 to
-                64 bits, no bool), `any`, `struct` (a vector type), `half2`, `bf162`, `ptr`, `ptr:<pattern>`
+                64 bits, no bool), `any`, `text` (a string), `struct` (a vector type), `half2`, `bf162`,
+                `ptr`, `ptr:<pattern>`
     when        constants an argument must have: (name, allowed values), or ("const",) for any constant
     cute        the text; see `resolve.render` for its placeholders
     result      DSL type the text has: a name, `{T0}`, `{E0}`, `{R}`, or `none` for a statement
