@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from tests.differential.program_types import (
     BITS,
@@ -28,6 +29,7 @@ class Expressions:
         self.structs: list[StructType] = []
         self.functions: list[Callee] = []
         self.fresh = 0
+        self.nesting = 0  # indices within indices
         self.busy: set[str] = set()  # names that enclosing loops depend on to end
 
     # -- names -------------------------------------------------------------------------------------------
@@ -44,7 +46,7 @@ class Expressions:
 
     def add(self, scope: Scope, n: Name) -> None:
         scope.here.add(n.text)
-        scope.names[:] = [o for o in scope.names if o.text.split(".")[0].split("[")[0] != n.text]
+        scope.names[:] = [o for o in scope.names if n.text not in re.split(r"\W+", o.text)]
         scope.names.append(n)
 
     def scalars(self, scope: Scope, types: tuple[str, ...], *, write: bool = False) -> list[str]:
@@ -114,8 +116,9 @@ class Expressions:
                 "logical",
                 "call",
                 "round",
+                "builtin",
             ),
-            (6, 4, 3, 4, 3, 1, 2, 3, 4, 2, 2, 1),
+            (6, 4, 3, 4, 3, 1, 2, 3, 4, 2, 2, 1, 1),
         )[0]
         if kind == "compare":
             if r.random() < 0.3:
@@ -127,6 +130,8 @@ class Expressions:
         if kind == "logical":
             op = r.choice(("&&", "||"))
             return f"({self.integer(scope, d - 1)[0]} {op} {self.integer(scope, d - 1)[0]})", "bool"
+        if kind == "builtin":
+            return self.builtin(scope, d)
         if kind == "not":
             return f"!{self.integer(scope, d - 1)[0]}", "bool"
         if kind == "call":
@@ -166,6 +171,17 @@ class Expressions:
         c, _ = self.integer(scope, d - 1)
         return f"({c} ? {a} : {b})", t if ta != tb else ta
 
+    def builtin(self, scope: Scope, d: int) -> tuple[str, str]:
+        t = self.r.choice(("int", "unsigned", "long long", "unsigned long long"))
+        a, b = (self.integer(scope, d - 1)[0] for _ in range(2))
+        kind = self.r.choice(("min", "max", "template", "method"))
+        if kind == "template":
+            return f"spread<{t}>({a}, {b})", t
+        found = [n for n in scope.names if n.kind == "struct" and n.type in self.structs]
+        if kind == "method" and found:
+            return f"{self.r.choice(found).text}.sum({a})", "int"
+        return f"{kind if kind != 'method' else 'min'}(({t}){a}, ({t}){b})", t
+
     def comparison(self) -> str:
         return self.r.choice(("<", ">", "<=", ">=", "==", "!="))
 
@@ -192,7 +208,11 @@ class Expressions:
 
     def index(self, scope: Scope, count: int) -> str:
         """A computed index of an array of `count` (a power of two) elements."""
+        if self.nesting > 3:
+            return self.small_index(count)
+        self.nesting += 1
         text, t = self.integer(scope, self.r.randrange(2))
+        self.nesting -= 1
         if t == "bool":
             return f"{text}" if count > 1 else "0"
         cast = self.r.choice(("", "", "(unsigned)", "(unsigned char)", "(long long)", "(size_t)"))

@@ -8,12 +8,12 @@ Signed overflow is left to wrap (the original is built with -fwrapv).
 from __future__ import annotations
 
 from tests.differential.program_types import FLOATS, INTS, SLOTS, THREADS, Callee, Name, Scope, StructType
-from tests.differential.statements import Statements
+from tests.differential.shapes import Shapes
 
 __all__ = ["THREADS", "Program", "source"]
 
 
-class Program(Statements):
+class Program(Shapes):
     """One kernel with its device functions and structs, as text."""
 
     # -- the whole ---------------------------------------------------------------------------------------
@@ -32,6 +32,13 @@ class Program(Statements):
             f"    {t.name if isinstance(t, StructType) else t} {f}{f'[{c}]' if c else ''};"
             for f, t, c in fields
         ]
+        plain = [(f, t) for f, t, c in fields if t in INTS and not c and t != "bool"]
+        first = plain[0][0] if plain else ""
+        lines.append(
+            f"    __device__ int sum(int k) const {{ return {f'(int){first} + ' if first else ''}k; }}"
+        )
+        change = f"{first} = {first} * 3 + k;" if first else ""
+        lines.append(f"    __device__ void change(int k) {{ {change} }}")
         return f"struct {name} {{\n" + "\n".join(lines) + "\n};\n"
 
     def function(self) -> str:
@@ -98,6 +105,15 @@ class Program(Statements):
         return "\n".join(parts)
 
 
+_TEMPLATE = """template <typename T> __device__ T spread(T a, T b)
+{
+    if (a > b) return a - b;
+    return b - a + 1;
+}
+
+"""
+
+
 def source(seeds: range) -> str:
     """A file with one kernel `k<seed>` per seed."""
-    return "#include <cuda_runtime.h>\n\n" + "\n".join(Program(s).text() for s in seeds)
+    return "#include <cuda_runtime.h>\n\n" + _TEMPLATE + "\n".join(Program(s).text() for s in seeds)

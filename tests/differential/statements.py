@@ -24,18 +24,21 @@ class Statements(Expressions):
         return ["    " + line for line in self.block(replace(scope, **changes), self.r.randrange(1, 4))]  # type: ignore[arg-type]
 
     def statement(self, scope: Scope) -> list[str]:
-        r = self.r
+        choices = self.choices(scope)
+        kind = self.r.choices(list(choices), list(choices.values()))[0]
+        made: list[str] = getattr(self, f"do_{kind}")(scope)
+        return made
+
+    def choices(self, scope: Scope) -> dict[str, float]:
+        """Kinds of statements and how often they come."""
         deep = scope.depth >= 4
-        choices = {
+        return {
             "declare": 5, "assign": 8, "compound": 6, "step": 3, "out": 4, "chain": 2, "effects": 2,
             "array": 1.5, "struct": 2, "copy": 2, "pointer": 1.5, "reference": 1.5, "procedure": 2,
             "if": 0 if deep else 6, "loop": 0 if deep or scope.work > 100 else 5, "switch": 0 if deep else 3,
             "scope": 0 if deep else 1,
             "leave": 2.5 if scope.loop or scope.breakable or scope.result is not None else 0.4,
         }  # fmt: skip
-        kind = r.choices(list(choices), list(choices.values()))[0]
-        made: list[str] = getattr(self, f"do_{kind}")(scope)
-        return made
 
     def do_declare(self, scope: Scope) -> list[str]:
         t = self.r.choice((*INTS, *FLOATS, "int", "unsigned", "float"))
@@ -316,6 +319,12 @@ class Statements(Expressions):
             head = f"for (int {i} = 0, {j} = {bound}; {i} < {j}; {i}++, {j}--) {{"
             inner.names.append(Name(j, "scalar", "int", const=True))
         inner.names.append(counter)
+        if kind in ("up", "after", "narrow") and r.random() < 0.25:
+            head = head.replace(f"; {step}) {{", f" {r.choice(('&&', '&&', '||'))} {{extra}}; {step}) {{")
+            extra = self.condition(replace(inner, names=list(scope.names)))
+            if "||" in head:
+                extra = f"({i} < 7 && ({extra}))"
+            head = head.replace("{extra}", f"({extra})")
         body = self.nested(inner)
         if kind == "ever":
             body.insert(0, f"    if ({i}++ >= {r.randrange(1, 6)}) break;")
@@ -337,6 +346,8 @@ class Statements(Expressions):
         self.busy.discard(i)
         if before and kind not in ("bound",) and before[0].split()[0] in ("int", "unsigned"):
             self.add(scope, Name(i, "scalar", before[0].split()[0]))
+        if head.startswith("for") and r.random() < 0.15:
+            before.append(r.choice(("#pragma unroll", "#pragma unroll 2", "#pragma unroll 1")))
         return [*before, head, *body, *tail, *after]
 
     def do_switch(self, scope: Scope) -> list[str]:

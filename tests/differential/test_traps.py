@@ -44,6 +44,8 @@ EXPECTED: dict[str, list[int | float]] = {
     "step_after_break": [182, 2],
     "conditional_place": [78],
     "max_of_long": [1, 1, 1, 2147483644],
+    "void_arms": [42],
+    "unsigned_extremes": [7, 2147483648, 9, 15, -14],
     "return_in_do": [101, 2],
     "braces_in_order": [755, 141407, 31101010],
 }  # fmt: skip
@@ -102,6 +104,10 @@ BROKEN: dict[str, list[tuple[str, str]]] = {
     "references": [
         (r"r = a\.data_ptr\(\)", "r = b.data_ptr()"),
         (r"e = list_\.data_ptr\(\) \+ k", "e = list_.data_ptr() + 3"),
+    ],
+    "unsigned_extremes": [
+        (r"min\(runtime\(Uint32\(7\)\), u\)", "min(Uint32(7), u)"),
+        (r"min\(runtime\((Uint64\(9\))\)", r"min(\1"),
     ],
     "conditional_place": [(r"a\[at\] = value", "a[0] = value")],
     "max_of_long": [(r"u > Uint64\(Int64\(x\[1\]\)\)", "Int64(u) > Int64(x[1])")],

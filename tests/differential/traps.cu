@@ -361,3 +361,24 @@ __global__ void braces_in_order(long long *out, const int *x, int n)
     out[1] = o.in.a + 100 * o.in.b + 10000 * o.c;
     out[2] = p[0].a + 100 * p[0].b + 10000 * p[1].a + 1000000ll * p[1].b;
 }
+
+__global__ void void_arms(long long *out, const int *x, int n)
+{
+    int a = x[1], b = 0;
+    x[2] > 3 ? (void)(a ^= 1) : (void)0;
+    x[2] > 9 ? (void)(b = 1) : (void)(b += 4);
+    (void)(x[1] > 100 && (a = 7));
+    out[0] = a + 10 * b;
+}
+
+__global__ void unsigned_extremes(long long *out, const int *x, int n)
+{
+    unsigned u = x[0];
+    unsigned long long w = u + 0xfffffff000000000ull;
+    const unsigned top = 0x80000000u;
+    out[0] = min(7u, u);
+    out[1] = max(top, (unsigned)x[1]);
+    out[2] = min(9ull, w);
+    out[3] = max(w, 0xffffffffffffffffull) >> 60;
+    out[4] = min(x[0], 3) + max(-9, x[0]);
+}

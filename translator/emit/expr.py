@@ -362,6 +362,8 @@ class Expressions:
         if rule.libdevice:
             self.needs.libdevice[rows.call_name(rule)] = rule
         args = [self.argument(a) for a in e.args]
+        if rule.cute.startswith(("min(", "max(")) and not getattr(e.type, "signed", True):
+            args = self.unsigned_extremes(e, args)
         if rule.components == "fields":
             fields = rows.render_fields(rule, args, types, e.type, consts)
             self.note_types("".join(fields.values()))
@@ -369,6 +371,17 @@ class Expressions:
         made = rows.render(rule, args, types, e.type, consts)
         self.note_types(made)
         return self.converted(rule, made, types, e.type)
+
+    def unsigned_extremes(
+        self, e: x.Intrinsic, args: list[str | tuple[str, ...]]
+    ) -> list[str | tuple[str, ...]]:
+        """Python's min and max compare signed where the first operand is known while tracing."""
+        made = list(args)
+        for k, a in enumerate(e.args):
+            if self.traced.maybe(a) and (k == 0 or getattr(e.type, "bits", 0) == 64):
+                self.needs.helpers["runtime"] = None
+                made[k] = f"runtime({args[k]})"
+        return made
 
     def argument(self, e: Expr) -> str | tuple[str, ...]:
         if isinstance(e, x.Tuple):
