@@ -47,13 +47,18 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class UnitInput:
-    """One translation unit to parse; `requested` tells files the user named from includers found nearby."""
+    """One translation unit to parse.
+
+    `requested` is False for includers found nearby; `named` tells a file of the command line from one in a
+    folder, which may well hold no kernel of its own.
+    """
 
     path: str
     includes: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     std: str = "c++17"
     requested: bool = True
+    named: bool = False
 
 
 @dataclass(slots=True)
@@ -122,8 +127,7 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
             for file in files:
                 _add(found.units, str(file), options, local, seen)
         else:
-            local = table
-            _add(found.units, path, options, local, seen)
+            _add(found.units, path, options, table, seen, named=True)
     for path in paths:  # after all units: an includer that is named itself is a unit
         if not Path(path).is_dir():
             for file in _includers(Path(path)):
@@ -139,6 +143,7 @@ def _add(
     seen: set[str],
     *,
     requested: bool = True,
+    named: bool = False,
 ) -> None:
     real = _real(path)
     if real in seen:
@@ -146,11 +151,8 @@ def _add(
     seen.add(real)
     flags = table.get(real, UnitInput(path, std=options.std))
     includes = dict.fromkeys((*options.includes, *flags.includes, *default_includes(path)))
-    units.append(
-        UnitInput(
-            path, tuple(includes), (*flags.defines, *options.defines), flags.std or options.std, requested
-        )
-    )
+    defines = (*flags.defines, *options.defines)
+    units.append(UnitInput(path, tuple(includes), defines, flags.std or options.std, requested, named))
 
 
 def default_includes(path: str) -> list[str]:

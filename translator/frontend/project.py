@@ -189,7 +189,7 @@ def _scan(project: _Project, source: UnitInput, *, requested: bool) -> list[_Fou
         suffix = templates.wrapper(explicit)
         unit = project.unit(source, suffix)
     found = _kernels(unit, source, suffix)
-    if requested and not found:
+    if source.named and not found:
         has_text = b"__global__" in text.data
         hint = "__global__ occurs in its text: is it switched off by #if?" if has_text else ""
         project.sink.report("CP1005", Span(source.path), hint=hint, path=source.path)

@@ -20,6 +20,7 @@ _PREPROCESSING = frozenset(
 )
 _CLASSES = frozenset({K.STRUCT_DECL, K.CLASS_DECL, K.CLASS_TEMPLATE, K.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION})
 _INNER = frozenset({K.PARM_DECL, K.TEMPLATE_TYPE_PARAMETER, K.TEMPLATE_NON_TYPE_PARAMETER})
+_SPACES = frozenset({K.CUDADEVICE_ATTR, K.CUDAGLOBAL_ATTR, K.CUDAHOST_ATTR})
 _METHODS = frozenset({K.CXX_METHOD, K.CONSTRUCTOR, K.DESTRUCTOR, K.CONVERSION_FUNCTION})
 _ATTRIBUTED = _CLASSES | {K.FUNCTION_DECL, K.FUNCTION_TEMPLATE, K.VAR_DECL}
 _ATTRIBUTE = re.compile(r"(?:__launch_bounds__|__align__|alignas|__maxnreg__)\s*\(([^;{]*?)\)")
@@ -54,8 +55,12 @@ class Chunks:
         self._redeclared: dict[str, list[Chunk]] = {}
         self._references: dict[tuple[int, int], list[Cursor]] = {}
         self._collect(unit.top_level, ())
-        for chunks in self._by_file.values():
-            chunks.sort(key=lambda c: (c.start, c.end))
+        for file, chunks in self._by_file.items():
+            self._by_file[file] = _merged(chunks)
+        self.all = [c for chunks in self._by_file.values() for c in chunks]
+        for chunk in self.all:
+            for cursor in chunk.cursors:
+                self._identify(cursor, chunk)
         self._starts = {f: [c.start for c in chunks] for f, chunks in self._by_file.items()}
 
     def at(self, file: str, offset: int) -> Chunk | None:
@@ -105,6 +110,10 @@ class Chunks:
     def _opens(self, container: Cursor) -> bool:
         if container.kind == K.NAMESPACE:
             return True
+        if container.kind == K.UNEXPOSED_DECL and not clang.text_of(self.unit, container).startswith(
+            "extern"
+        ):
+            return False  # a variable template
         return any(c.kind.is_declaration() for c in ast.children(container))
 
     def _opening(self, container: Cursor) -> str:
@@ -117,20 +126,27 @@ class Chunks:
         file, start, end = ast.offsets(declaration)
         if not file:
             return
-        same = self._by_file.setdefault(file, [])
-        last = next((c for c in reversed(same[-8:]) if c.start < end and start < c.end), None)
-        if last is None:
-            last = Chunk(file, start, end, scopes)
-            same.append(last)
-            self.all.append(last)
-        last.start, last.end = min(start, last.start), max(end, last.end)
-        last.cursors.append(declaration)
+        self._by_file.setdefault(file, []).append(Chunk(file, start, end, scopes, [declaration]))
+
+    def _identify(self, declaration: Cursor, chunk: Chunk) -> None:
         identity = declaration.canonical.get_usr()
         if identity:
-            self._redeclared.setdefault(identity, []).append(last)
+            self._redeclared.setdefault(identity, []).append(chunk)
         primary = relations.specialized_template(declaration)
         if primary is not None:
-            self._redeclared.setdefault(primary.canonical.get_usr(), []).append(last)
+            self._redeclared.setdefault(primary.canonical.get_usr(), []).append(chunk)
+
+
+def _merged(chunks: list[Chunk]) -> list[Chunk]:
+    """Chunks by place, those that share text made one: `int a, b;`, a template and its instantiation."""
+    made: list[Chunk] = []
+    for chunk in sorted(chunks, key=lambda c: (c.start, -c.end)):
+        if made and chunk.start < made[-1].end:
+            made[-1].end = max(made[-1].end, chunk.end)
+            made[-1].cursors += chunk.cursors
+        else:
+            made.append(chunk)
+    return made
 
 
 def location(declaration: Cursor) -> tuple[str, int]:
@@ -181,20 +197,61 @@ def host_only_bodies(chunk: Chunk) -> list[tuple[int, int]]:
         for member in ast.children(stack.pop()):
             if member.kind in _CLASSES:
                 stack.append(member)
-            elif _is_host_only(member):
+            elif _is_host_only(member) or (member.kind == K.FRIEND_DECL and _befriends_host(member)):
                 _, start, end = ast.offsets(member)
                 found.append((start, end))
     return found
 
 
+def unannotated(chunk: Chunk) -> list[int]:
+    """Places where `__host__ __device__` makes a function with a body callable that has no such word."""
+    found = []
+    stack = list(chunk.cursors)
+    while stack:
+        cursor = stack.pop()
+        kind = cursor.kind
+        if kind in _CLASSES:
+            stack += ast.children(cursor)
+        elif kind in _METHODS or kind in (K.FUNCTION_DECL, K.FUNCTION_TEMPLATE):
+            parts = ast.children(cursor)
+            kinds = {c.kind for c in parts}
+            if (
+                kinds & _SPACES
+                or K.COMPOUND_STMT not in kinds
+                or (kind in _METHODS and _is_host_only(cursor))
+            ):
+                continue
+            _, start, _ = ast.offsets(cursor)
+            if kind == K.FUNCTION_TEMPLATE or relations.specialized_template(cursor) is not None:
+                start = _after_template_head(cursor)
+            if start >= 0:
+                found.append(start)
+    return found
+
+
+def _after_template_head(cursor: Cursor) -> int:
+    """Offset of the first token after `template <…>`; -1 if it can't be found."""
+    depth = 0
+    opened = False
+    for token in cursor.get_tokens():
+        if opened and depth == 0:
+            return int(token.extent.start.offset)
+        depth += {"<": 1, ">": -1, ">>": -2}.get(token.spelling, 0)
+        opened = opened or depth > 0
+    return -1
+
+
 def _is_host_only(member: Cursor) -> bool:
-    if member.kind not in _METHODS:
+    if member.kind not in _METHODS or K.CUDADEVICE_ATTR in {c.kind for c in ast.children(member)}:
         return False
-    kinds = {c.kind for c in ast.children(member)}
-    if K.COMPOUND_STMT not in kinds or K.CUDADEVICE_ATTR in kinds:
-        return False
-    tokens = (t.spelling for t in member.get_tokens())
-    return "constexpr" not in itertools.takewhile(lambda t: t not in ("(", "{"), tokens)
+    tokens = [t.spelling for t in member.get_tokens()]
+    head = list(itertools.takewhile(lambda t: t != "{", tokens))
+    return not {"constexpr", "default", "delete"} & set(head)
+
+
+def _befriends_host(friend: Cursor) -> bool:
+    functions = [c for c in ast.children(friend) if c.kind in (K.FUNCTION_DECL, K.FUNCTION_TEMPLATE)]
+    return any(K.CUDADEVICE_ATTR not in {c.kind for c in ast.children(f)} for f in functions)
 
 
 def _targets(root: Cursor) -> Iterable[Cursor | None]:
@@ -202,7 +259,9 @@ def _targets(root: Cursor) -> Iterable[Cursor | None]:
     while stack:
         cursor = stack.pop()
         kind = cursor.kind
-        if kind in _METHODS and _is_host_only(cursor):
+        if (kind in _METHODS and _is_host_only(cursor)) or (
+            kind == K.FRIEND_DECL and _befriends_host(cursor)
+        ):
             continue
         if kind in _REFERRING:
             yield cursor.referenced

@@ -9,7 +9,7 @@ from clang.cindex import CursorKind as K
 
 from translator.frontend import clang, slice_prelude
 from translator.frontend.preprocess import Macro, Order, Record, as_compiled, record_of
-from translator.frontend.reach import Chunk, Chunks, host_only_bodies, location, reach
+from translator.frontend.reach import Chunk, Chunks, host_only_bodies, location, reach, unannotated
 from translator.frontend.relations import Cursor
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -41,7 +41,8 @@ def device_slice(unit: clang.Unit, kernel: Cursor) -> str:
     """Self-contained device-only CUDA text with the kernel, which its `cuda_name` finds.
 
     Text is the author's, in the order it was compiled; `#if` is resolved as it was, namespaces are kept
-    except anonymous ones, and a kernel or device variable loses `static` so that it can be looked up.
+    except anonymous ones, and a kernel or device variable loses `static` so that it can be looked up. A
+    constexpr function without `__device__` gets it: NVRTC takes no function of the host's.
     """
     record = record_of(unit)
     chunks = chunks_of(unit)
@@ -62,12 +63,13 @@ def device_slice(unit: clang.Unit, kernel: Cursor) -> str:
 def _declaration(unit: clang.Unit, record: Record, chunk: Chunk) -> _Piece:
     data = unit.source(chunk.file)
     start, end = chunk.start, _through_semicolon(data, chunk.end)
-    cuts = sorted(_statics(data, chunk) + host_only_bodies(chunk))
+    edits = [(a, b, b"") for a, b in _statics(data, chunk) + host_only_bodies(chunk)]
+    edits += [(a, a, b"__host__ __device__ ") for a in unannotated(chunk)]
     text = b""
     at = start
-    for a, b in cuts:
+    for a, b, instead in sorted(edits):
         if a >= at:
-            text += as_compiled(record, chunk.file, data, at, a)
+            text += as_compiled(record, chunk.file, data, at, a) + instead
             at = b
     text += as_compiled(record, chunk.file, data, at, end)
     shown = text.decode("utf-8", "replace").replace("\r\n", "\n").strip()
@@ -216,8 +218,9 @@ def _prelude(record: Record, body: str) -> str:
     qualified = set(re.findall(r"\bstd\s*::\s*(\w+)", body))
     std = slice_prelude.needed_std(qualified | _using_std(body))
     math = sorted(qualified & slice_prelude.MATH)
-    std_types = [t for t in types if t in qualified]
-    if types or std or math:
+    std_types = [t for t in (*types, *slice_prelude.BUILT_IN_TYPES) if t in qualified]
+    asserts = re.search(r"\bassert\s*\(", body) is not None
+    if types or std or math or std_types or asserts:
         lines.append("#ifdef __CUDACC_RTC__")
         lines += [f"typedef {slice_prelude.TYPES[t]} {t};" for t in types]
         if std or math or std_types:
@@ -229,13 +232,13 @@ def _prelude(record: Record, body: str) -> str:
         lines.append("#else")
         hosts = {slice_prelude.STD[name][0] for name in std} | ({"cmath"} if math else set())
         hosts |= {"cstdint", "sys/types.h"} if types else set()
+        hosts |= {"cstddef"} if std_types else set()
+        hosts |= {"cassert"} if asserts else set()
         lines += [f"#include <{h}>" for h in sorted(hosts)]
         lines.append("#endif")
     for name, value in slice_prelude.MACROS.items():
         if name in words:
             lines += [f"#ifndef {name}", f"#define {name} {value}", "#endif"]
-    if re.search(r"\bassert\s*\(", body):
-        lines.append(slice_prelude.ASSERT)
     return "\n".join(lines) + "\n\n" if lines else ""
 
 
@@ -250,7 +253,9 @@ def _headers(record: Record, words: set[str]) -> list[str]:
     for header, pattern in slice_prelude.HEADERS:
         used = {w for w in words if re.fullmatch(pattern, w)}
         only_half = used <= {"half", "half2"}  # as likely a variable's name
-        if used and (not only_half or header != "cuda_fp16.h" or header in record.includes):
+        wanted = not header.startswith("cub/") or any(h.startswith("cub/") for h in record.includes)
+        wanted = wanted and (not only_half or header != "cuda_fp16.h" or header in record.includes)
+        if used and wanted:
             found.append(header)
     return found + [
         h for h in slice_prelude.INCLUDED_TOO if h in record.includes and "cooperative_groups.h" in found

@@ -28,7 +28,14 @@ HEADERS: tuple[tuple[str, str], ...] = (
     ("cuda_pipeline.h", r"__pipeline_\w+"),
     ("math_constants.h", r"CUDART_\w+"),
     ("curand_kernel.h", r"curand\w*"),
-    ("cub/cub.cuh", r"cub"),
+    ("cub/block/block_scan.cuh", r"BlockScan\w*"),
+    ("cub/block/block_reduce.cuh", r"BlockReduce\w*"),
+    ("cub/block/block_load.cuh", r"BlockLoad\w*"),
+    ("cub/block/block_store.cuh", r"BlockStore\w*"),
+    ("cub/block/block_exchange.cuh", r"BlockExchange\w*"),
+    ("cub/block/block_radix_sort.cuh", r"BlockRadixSort\w*"),
+    ("cub/warp/warp_reduce.cuh", r"WarpReduce\w*"),
+    ("cub/warp/warp_scan.cuh", r"WarpScan\w*"),
 )
 # headers taken only because the author's files include them: what they add can't be told from names
 INCLUDED_TOO = (
@@ -39,10 +46,10 @@ INCLUDED_TOO = (
 
 MACROS: dict[str, str] = {
     # NVRTC lacks the compiler builtins that other front ends define these by
-    "INFINITY": "__int_as_float(0x7f800000)",
-    "HUGE_VALF": "__int_as_float(0x7f800000)",
-    "HUGE_VAL": "__longlong_as_double(0x7ff0000000000000LL)",
-    "NAN": "__int_as_float(0x7fffffff)",
+    "INFINITY": "__builtin_bit_cast(float, 0x7f800000)",
+    "HUGE_VALF": "__builtin_bit_cast(float, 0x7f800000)",
+    "HUGE_VAL": "__builtin_bit_cast(double, 0x7ff0000000000000)",
+    "NAN": "__builtin_bit_cast(float, 0x7fc00000)",
     "FLT_MAX": "3.402823466e+38F",
     "FLT_MIN": "1.175494351e-38F",
     "FLT_EPSILON": "1.192092896e-07F",
@@ -99,8 +106,6 @@ MACROS: dict[str, str] = {
     "M_SQRT2": "1.41421356237309504880",
     "M_SQRT1_2": "0.70710678118654752440",
 }
-ASSERT = "#ifndef assert\n#define assert(condition) ((void)0)\n#endif"
-
 TYPES: dict[str, str] = {
     "int8_t": "signed char",
     "int16_t": "short",
@@ -117,6 +122,7 @@ TYPES: dict[str, str] = {
     "ushort": "unsigned short",
     "ulong": "unsigned long",
 }
+BUILT_IN_TYPES = ("size_t", "ptrdiff_t")  # NVRTC knows these, but not in std
 
 # name in std → (host header that has it, its definition for NVRTC); a definition may need other names
 _LIMITS = """template <class T> struct numeric_limits;
@@ -132,9 +138,10 @@ _LIMITS = """template <class T> struct numeric_limits;
     static constexpr bool is_integer = IS_INTEGER, is_signed = IS_SIGNED, is_specialized = true; \\
   };
 CUTEPORT_LIMITS(float, -3.402823466e+38F, 1.175494351e-38F, 3.402823466e+38F, 1.192092896e-07F, \\
-  __builtin_huge_valf(), __builtin_nanf(""), 24, false, true)
+  __builtin_bit_cast(float, 0x7f800000), __builtin_bit_cast(float, 0x7fc00000), 24, false, true)
 CUTEPORT_LIMITS(double, -1.7976931348623158e+308, 2.2250738585072014e-308, 1.7976931348623158e+308, \\
-  2.2204460492503131e-16, __builtin_huge_val(), __builtin_nan(""), 53, false, true)
+  2.2204460492503131e-16, __builtin_bit_cast(double, 0x7ff0000000000000), \\
+  __builtin_bit_cast(double, 0x7ff8000000000000), 53, false, true)
 #define CUTEPORT_INTEGER(T, MIN, MAX, DIGITS) \\
   CUTEPORT_LIMITS(T, MIN, MIN, MAX, 0, 0, 0, DIGITS, true, (MIN) != 0)
 CUTEPORT_INTEGER(signed char, -128, 127, 7)

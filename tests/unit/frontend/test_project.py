@@ -197,3 +197,11 @@ def test_overloads_are_two(tmp_path: Path) -> None:
     found, _ = kernels([write(tmp_path, "a.cu", PLAIN + "__global__ void k(int* x) { x[0] = 1; }\n")])
     assert [r.span.line for r in found] == [1, 2]
     assert [len(list(r.cursor.get_arguments())) for r in found] == [2, 1]
+
+
+def test_a_file_of_a_folder_needs_no_kernel(tmp_path: Path) -> None:
+    write(tmp_path, "k.cuh", PLAIN)
+    write(tmp_path, "host.cpp", '#include "other/k.cuh"\nint main() {}\n')
+    found, sink = kernels([tmp_path])
+    assert [r.name for r in found] == ["k"]
+    assert codes(sink) == []

@@ -177,3 +177,38 @@ def test_prefixes(tmp_path: Path, prefix: str) -> None:
 def test_windows_line_ends(tmp_path: Path) -> None:
     made = sliced(tmp_path, "#define A \\\r\n  1\r\n__global__ void k(int* x) {\r\n  x[0] = A;\r\n}\r\n")
     assert "\r" not in made
+
+
+def test_functions_without_a_space_get_one(tmp_path: Path) -> None:
+    text = (
+        "constexpr int sq(int a) { return a * a; }\n"
+        "template <class T> constexpr T cube(T a) { return a * a * a; }\n"
+        "template <int N> struct S { constexpr int size() const { return N; } };\n"
+        "__global__ void k(int* x) { x[0] = sq(2) + cube(3) + S<4>().size(); }\n"
+    )
+    made = sliced(tmp_path, text)
+    assert "__host__ __device__ constexpr int sq" in made
+    assert "template <class T> __host__ __device__ constexpr T cube" in made
+    assert "{ __host__ __device__ constexpr int size" in made
+
+
+def test_host_friends_and_declarations_are_left_out(tmp_path: Path) -> None:
+    text = (
+        "#include <iostream>\nusing namespace std;\nstruct P {\n  float a;\n  void load();\n"
+        "  P() = default;\n"
+        "  friend ostream& operator<<(ostream& o, const P& p) { o << p.a; return o; }\n};\n"
+        "__global__ void k(P* p) { p->a = 1; }\n"
+    )
+    made = sliced(tmp_path, text)
+    assert "ostream" not in made
+    assert "load" not in made
+    assert "P() = default;" in made
+
+
+def test_variable_templates(tmp_path: Path) -> None:
+    text = (
+        "template <class T> __device__ const T limit = T(3);\n"
+        "template <class T> __global__ void k(T* x) { x[0] = limit<T>; }\n"
+        "void run(int* x) { k<<<1, 1>>>(x); }\n"
+    )
+    assert sliced(tmp_path, text).count("limit = T(3)") == 1
