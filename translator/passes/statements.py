@@ -14,8 +14,9 @@ from translator.model.stmt import Decl, ExprStmt, If, Stmt, Unpack, VectorStore
 from translator.model.types import BOOL, I32, VOID, Array, Pointer, Scalar, Struct, Type
 from translator.model.walk import declared, used, walk_expr
 from translator.passes import memory as m
-from translator.passes.linear import Binding, Body, Lower
+from translator.passes.linear import Lower
 from translator.passes.loops import assigned
+from translator.passes.variables import Binding, Body
 
 
 class Linear(Lower):
