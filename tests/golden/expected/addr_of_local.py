@@ -1,0 +1,118 @@
+"""CuTe DSL port of `addr_of_local`."""
+
+# CUDA: addr_of_local.cu:11-20
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer, Uint32
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.jit
+def split(v, exponent):
+    v_1 = cutlass.Array(Float32, 1)
+    v_1[0] = v
+    bits = cutlass.Pointer(v_1.data_ptr(), dtype=Uint32)[0]
+    exponent[0] = Int32(bits >> 23 & 255) - 127
+    return Int32(bits & 0x7fffff)
+
+
+@cute.kernel
+def addr_of_local_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Float32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        e = cutlass.Array(Int32, 1)
+        e[0] = Int32(0)
+        other = cutlass.Array(Int32, 1)
+        other[0] = Int32(5)
+        m = split(x[i], e.data_ptr())
+        which = e.data_ptr() if m & 1 != 0 else other.data_ptr()
+        which[0] = which[0] + 1000
+        out[i] = m ^ e[0] * 8 ^ other[0]
+
+
+@cute.jit
+def addr_of_local_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Float32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    addr_of_local_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_addr_of_local(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        addr_of_local_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Float32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def addr_of_local(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `addr_of_local` (addr_of_local.cu:11).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_addr_of_local(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Float32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,111 @@
+"""CuTe DSL port of `ballot`."""
+
+# CUDA: ballot.cu:4-17
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Int32, Numeric, Pointer, Uint32
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+nv_ffs = cute.ffi(name="__nv_ffs", params_types=[Int32], return_type=Int32)
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def ballot_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    lane = tidx & 31
+    v = x[i] if i < n else Int32(0)
+    odd = Uint32(cute.arch.vote_ballot_sync((v & 1) != 0, 0xFFFFFFFF))
+    any_ = Int32(cute.arch.vote_any_sync(Int32(v > 100) != 0, 0xFFFFFFFF))
+    all_ = Int32(cute.arch.vote_all_sync(Int32(v < 100000) != 0, 0xFFFFFFFF))
+    rank = Int32(cute.arch.popc(odd & (Uint32(1) << Uint32(lane)) - 1))
+    first = Int32(nv_ffs(Int32(odd)))
+    cute.arch.sync_warp(0xFFFFFFFF)
+    if i < n:
+        out[i] = rank + 64 * first + 4096 * Int32(any_ != 0) + 8192 * Int32(all_ != 0)
+
+
+@cute.jit
+def ballot_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    ballot_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_ballot(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        ballot_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def ballot(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `ballot` (ballot.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_ballot(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,122 @@
+"""CuTe DSL port of `bf16_math`."""
+
+# CUDA: bf16_math.cu:4-15
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, BFloat16, Float16, Float32, Int32, Int64, Numeric, Pointer
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def load_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
+    """`count` scalars from p on, which is aligned to `align` bytes."""
+    v = p.load(count=count, alignment=align)
+    return tuple(v[k] for k in range(count))
+
+
+@cute.kernel
+def bf16_math_kernel(
+    out: cutlass.Pointer[BFloat16, gmem],
+    x: cutlass.Pointer[BFloat16, gmem],
+    y: cutlass.Pointer[BFloat16, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i]
+        x_1, y_1 = load_vector(y + Int64(i) * 2, 2, 4)
+        x_2, y_2 = Float32(x_1), Float32(y_1)
+        p_x = x_2
+        p_y = y_2
+        s = v + BFloat16(p_x)
+        s = s * v
+        s = s + BFloat16(p_y)
+        f = Float32(s) + 0.001
+        out[i] = BFloat16(f) if (v < s) else v
+
+
+@cute.jit
+def bf16_math_launch(
+    out: cutlass.Pointer[BFloat16, gmem],
+    x: cutlass.Pointer[BFloat16, gmem],
+    y: cutlass.Pointer[BFloat16, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    bf16_math_kernel(out, x, y, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_bf16_math(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        bf16_math_launch,
+        device_pointer(16, BFloat16),
+        device_pointer(16, BFloat16),
+        device_pointer(16, BFloat16),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def bf16_math(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    y: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `bf16_math` (bf16_math.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_bf16_math(axes(block))(
+        device_pointer(out, BFloat16),
+        device_pointer(x, BFloat16),
+        device_pointer(y, BFloat16),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,116 @@
+"""CuTe DSL port of `bool_values`."""
+
+# CUDA: bool_values.cu:4-17
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Boolean, Float32, Int32, Numeric, Pointer
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def bool_values_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    flags: cutlass.Pointer[Boolean, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i]
+        # 1, not 6
+        a = v & 6 != 0
+        b = not v != 0
+        c = Int32(a) ^ Int32(b) != 0
+        d = Int32(v > 0) == Int32(a)
+        flags[i] = Int32(a) & Int32(c) | Int32(d) != 0
+        flags[i] = Int32(flags[i]) & Int32(v != 12) != 0
+        a = Int32(a) | Int32(v < 0) != 0
+        out[i] = Int32(a) + Int32(b) * 2 + Int32(c) * 4 + (Int32(8) if d else Int32(0)) + (Int32(v != 0) << 4) + Int32(Float32(v) * 0.25 != 0.0) * 32 + Int32(flags[i]) * 64 + Int32(not a) * 128
+
+
+@cute.jit
+def bool_values_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    flags: cutlass.Pointer[Boolean, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    bool_values_kernel(out, flags, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_bool_values(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        bool_values_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Boolean),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def bool_values(
+    out: torch.Tensor | int,
+    flags: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `bool_values` (bool_values.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_bool_values(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(flags, Boolean),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

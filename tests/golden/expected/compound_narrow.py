@@ -1,0 +1,145 @@
+"""CuTe DSL port of `compound_narrow`."""
+
+# CUDA: compound_narrow.cu:4-23
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Float64, Int16, Int32, Int8, Numeric, Pointer, Uint32
+from cutlass._mlir.dialects import arith
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def idiv(a: Numeric, b: Numeric) -> Numeric:
+    """a / b as in C, rounded towards zero; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        quotient = abs(a.value) // abs(b.value)
+        return kind(quotient if (a.value < 0) == (b.value < 0) else -quotient)
+    divide = arith.divsi if kind.signed else arith.divui
+    return kind(divide(a.ir_value(), b.ir_value()))
+
+
+def irem(a: Numeric, b: Numeric) -> Numeric:
+    """a % b as in C, with the sign of a; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        rest = abs(a.value) % abs(b.value)
+        return kind(rest if a.value >= 0 else -rest)
+    remainder = arith.remsi if kind.signed else arith.remui
+    return kind(remainder(a.ir_value(), b.ir_value()))
+
+
+@cute.kernel
+def compound_narrow_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    bytes_: cutlass.Pointer[Int8, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i] & 1023
+        v = Int32(Float32(v) * 1.5)
+        v = Int32(Float64(v) + 0.75)
+        v = Int32(Float32(v) / 2.0)
+        u = Uint32(10)
+        u = u + Uint32(0xfffffffd)
+        # by 4294967295
+        u = idiv(u, Uint32(0xffffffff))
+        s = Int16(32000)
+        s = Int16(Int32(s) + v)
+        bytes_[i] = Int8(Int32(bytes_[i]) + 100)
+        bytes_[i] = Int8(Int32(bytes_[i]) << 1)
+        bytes_[i] = Int8(Int32(bytes_[i]) >> 1)
+        f = Float32(3.0)
+        f = f - Float32(irem(v, Int32(5)))
+        out[i] = v + Int32(u) * 7 + Int32(s) + Int32(f * 8.0)
+
+
+@cute.jit
+def compound_narrow_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    bytes_: cutlass.Pointer[Int8, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    compound_narrow_kernel(out, bytes_, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_compound_narrow(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        compound_narrow_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int8),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def compound_narrow(
+    out: torch.Tensor | int,
+    bytes_: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `compound_narrow` (compound_narrow.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_compound_narrow(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(bytes_, Int8),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,119 @@
+"""CuTe DSL port of `device_global`."""
+
+# CUDA: device_global.cu:8-15
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer, Uint32
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def device_global_kernel(
+    out: cutlass.Pointer[Float32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    total: cutlass.Pointer[Int32, gmem],
+    bucket: cutlass.Pointer[Uint32, gmem],
+    bias: cutlass.Pointer[Float32, gmem],
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        cute.arch.atomic_add(total, x[i] & 15)
+        cute.arch.atomic_add(bucket + (x[i] & 3), Uint32(1))
+        out[i] = Float32(x[i]) * bias[0]
+
+
+@cute.jit
+def device_global_launch(
+    out: cutlass.Pointer[Float32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    total: cutlass.Pointer[Int32, gmem],
+    bucket: cutlass.Pointer[Uint32, gmem],
+    bias: cutlass.Pointer[Float32, gmem],
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    device_global_kernel(out, x, n, total, bucket, bias).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_device_global(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        device_global_launch,
+        device_pointer(16, Float32),
+        device_pointer(16, Int32),
+        Int32(0),
+        device_pointer(16, Int32),
+        device_pointer(16, Uint32),
+        device_pointer(16, Float32),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def device_global(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    total: torch.Tensor | int,
+    bucket: torch.Tensor | int,
+    bias: torch.Tensor | int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `device_global` (device_global.cu:8).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_device_global(axes(block))(
+        device_pointer(out, Float32),
+        device_pointer(x, Int32),
+        Int32(n),
+        device_pointer(total, Int32),
+        device_pointer(bucket, Uint32),
+        device_pointer(bias, Float32),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

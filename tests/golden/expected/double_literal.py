@@ -1,0 +1,125 @@
+"""CuTe DSL port of `double_literal`."""
+
+# CUDA: double_literal.cu:5-16
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Float64, Int32, Numeric, Pointer
+from cutlass._mlir.dialects import arith
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def idiv(a: Numeric, b: Numeric) -> Numeric:
+    """a / b as in C, rounded towards zero; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        quotient = abs(a.value) // abs(b.value)
+        return kind(quotient if (a.value < 0) == (b.value < 0) else -quotient)
+    divide = arith.divsi if kind.signed else arith.divui
+    return kind(divide(a.ir_value(), b.ir_value()))
+
+
+@cute.kernel
+def double_literal_kernel(
+    out: cutlass.Pointer[Float32, gmem],
+    dout: cutlass.Pointer[Float64, gmem],
+    x: cutlass.Pointer[Float32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i]
+        out[i] = Float32(Float64(v) * 0.1 + 1.0)
+        out[i] = Float32(Float64(out[i]) + 1e-09 * Float64(v))
+        if Float64(v) < 0.1:
+            out[i] = out[i] * 2.0
+        d = Float64(cute.math.sqrt(cute.math.abs(v))) + cute.math.exp(Float64(-v) * Float64(v))
+        dout[i] = d / 3.0 + Float64(idiv(i + 1, Int32(2))) + 0.3333333432674408
+
+
+@cute.jit
+def double_literal_launch(
+    out: cutlass.Pointer[Float32, gmem],
+    dout: cutlass.Pointer[Float64, gmem],
+    x: cutlass.Pointer[Float32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    double_literal_kernel(out, dout, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_double_literal(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        double_literal_launch,
+        device_pointer(16, Float32),
+        device_pointer(16, Float64),
+        device_pointer(16, Float32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def double_literal(
+    out: torch.Tensor | int,
+    dout: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `double_literal` (double_literal.cu:5).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_double_literal(axes(block))(
+        device_pointer(out, Float32),
+        device_pointer(dout, Float64),
+        device_pointer(x, Float32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

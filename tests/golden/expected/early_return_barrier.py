@@ -1,0 +1,122 @@
+"""CuTe DSL port of `early_return_barrier`."""
+
+# CUDA: early_return_barrier.cu:4-19
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Int32, Numeric, Pointer
+from cutlass._mlir.dialects import arith
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def irem(a: Numeric, b: Numeric) -> Numeric:
+    """a % b as in C, with the sign of a; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        rest = abs(a.value) % abs(b.value)
+        return kind(rest if a.value >= 0 else -rest)
+    remainder = arith.remsi if kind.signed else arith.remui
+    return kind(remainder(a.ir_value(), b.ir_value()))
+
+
+@cute.kernel
+def early_return_barrier_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    s = cutlass.Array(cute.arch.alloc_smem(Int32, 128, 16).llvm_ptr, shape=128, dtype=Int32)
+    t = tidx
+    i = bidx * 128 + t
+    if i < n:
+        s[t] = x[i]
+        cute.arch.sync_threads()
+        valid = min(Int32(128), n - bidx * 128)
+        out[i] = s[irem(t + 1, valid)]
+        cute.arch.sync_threads()
+        s[t] = out[i] ^ t
+        cute.arch.sync_threads()
+        out[i] = s[valid - 1 - t]
+
+
+@cute.jit
+def early_return_barrier_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    early_return_barrier_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_early_return_barrier(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        early_return_barrier_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def early_return_barrier(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `early_return_barrier` (early_return_barrier.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_early_return_barrier(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,133 @@
+"""CuTe DSL port of `loop_countdown_unsigned`."""
+
+# CUDA: loop_countdown_unsigned.cu:4-23
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Boolean, Int32, Int64, Numeric, Pointer, Uint32, Uint8
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def loop_countdown_unsigned_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Uint32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = Uint32(bidx) * Uint32(bdimx) + Uint32(tidx)
+    if i < n:
+        count = Uint32(x[Int64(i)] & 15)
+        r = Int32(0)
+        k = count
+        running = Boolean(True)
+        while running:
+            old_k = k
+            k = k - 1
+            if not old_k > 0:
+                running = Boolean(False)
+            else:
+                r = r * 3 + Int32(k)
+        k_1 = count
+        while k_1 != 0:
+            r = r ^ Int32(k_1) << 2
+            k_1 = k_1 - 1
+        k_2 = count
+        while k_2 < 16:
+            r = r + 1
+            k_2 = k_2 - 1
+        for k_3 in cutlass.range(Int32(count), -1, -4, unroll=4):
+            r = r + k_3
+        c = Uint8(5)
+        running_1 = Boolean(True)
+        while running_1:
+            old_c = c
+            c = Uint8(Int32(c) - 1)
+            if not Int32(old_c) > 2:
+                running_1 = Boolean(False)
+            else:
+                r = r + Int32(c)
+        r = r + Int32(c)
+        out[Int64(i)] = r
+
+
+@cute.jit
+def loop_countdown_unsigned_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Uint32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    loop_countdown_unsigned_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_loop_countdown_unsigned(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        loop_countdown_unsigned_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Uint32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def loop_countdown_unsigned(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `loop_countdown_unsigned` (loop_countdown_unsigned.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_loop_countdown_unsigned(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Uint32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,146 @@
+"""CuTe DSL port of `postinc_index`."""
+
+# CUDA: postinc_index.cu:4-23
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Int32, Int64, Numeric, Pointer
+from cutlass._mlir.dialects import arith
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def idiv(a: Numeric, b: Numeric) -> Numeric:
+    """a / b as in C, rounded towards zero; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        quotient = abs(a.value) // abs(b.value)
+        return kind(quotient if (a.value < 0) == (b.value < 0) else -quotient)
+    divide = arith.divsi if kind.signed else arith.divui
+    return kind(divide(a.ir_value(), b.ir_value()))
+
+
+@cute.kernel
+def postinc_index_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        buf = cutlass.Array(Int32, 8)
+        k = Int32(0)
+        old_k = k
+        k = k + 1
+        buf[old_k] = x[i]
+        before = k
+        old_k_1 = k
+        k = k + 1
+        buf[old_k_1] = before
+        buf[k] = Int32(5)
+        k = k + 1
+        buf[k] = Int32(7)
+        j = Int32(4)
+        while j < 8:
+            before_1 = j
+            old_j = j
+            j = j + 1
+            buf[old_j] = before_1
+        p = buf.data_ptr()
+        old_p = p
+        p = p + 1
+        sum_ = old_p[0]
+        p = p + 1
+        sum_ = sum_ ^ p[0]
+        old_p_1 = p
+        p = p - 1
+        sum_ = sum_ ^ old_p_1[0] << 4
+        old_k_2 = k
+        k = k - 1
+        sum_ = sum_ ^ buf[old_k_2] << 8
+        k = k - 1
+        sum_ = sum_ ^ buf[k] << 12
+        out[i] = sum_ + Int32(idiv(Int64(p.toint()) - Int64(buf.data_ptr().toint()), Int64(4))) * 3 + k + buf[7]
+
+
+@cute.jit
+def postinc_index_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    postinc_index_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_postinc_index(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        postinc_index_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def postinc_index(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `postinc_index` (postinc_index.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_postinc_index(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,109 @@
+"""CuTe DSL port of `print_some`."""
+
+# CUDA: printf.cu:5-12
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Float64, Int32, Numeric, Pointer, Uint32
+from cutlass._mlir.dialects import arith
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def irem(a: Numeric, b: Numeric) -> Numeric:
+    """a % b as in C, with the sign of a; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        rest = abs(a.value) % abs(b.value)
+        return kind(rest if a.value >= 0 else -rest)
+    remainder = arith.remsi if kind.signed else arith.remui
+    return kind(remainder(a.ir_value(), b.ir_value()))
+
+
+@cute.kernel
+def print_some_kernel(x: cutlass.Pointer[Float32, gmem], n: Int32):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    gdimx, _, _ = cute.arch.grid_dim()
+    i = bidx * bdimx + tidx
+    if i < n and irem(i, Int32(64)) == 0:
+        cute.printf('x[%d] = %f, block %u of %u, 100%%\n', i, Float64(x[i]), Uint32(bidx), Uint32(gdimx))
+    if i == 0:
+        cute.printf('done\n')
+
+
+@cute.jit
+def print_some_launch(
+    x: cutlass.Pointer[Float32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    print_some_kernel(x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_print_some(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        print_some_launch,
+        device_pointer(16, Float32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def print_some(
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `print_some` (printf.cu:5).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_print_some(axes(block))(
+        device_pointer(x, Float32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,136 @@
+"""CuTe DSL port of `ref_param`."""
+
+# CUDA: ref_param.cu:20-33
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Int32, Numeric, Pointer
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.jit
+def widen(lo, hi, v):
+    if v < lo[0]:
+        lo[0] = v
+    if v > hi[0]:
+        hi[0] = v
+
+
+@cute.jit
+def add_then_double(a, b):
+    a[0] = a[0] + 3
+    b[0] = b[0] * 2
+
+
+@cute.jit
+def read_only(v):
+    return v + 1
+
+
+@cute.kernel
+def ref_param_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = cutlass.Array(Int32, 1)
+        v[0] = x[i] & 65535
+        box = cutlass.Array(Int32, 2)
+        box[0] = v[0]
+        box[1] = v[0]
+        r = cutlass.Array(Int32, 2)
+        r[0] = Int32(100)
+        r[1] = Int32(200)
+        widen(box.data_ptr(), box.data_ptr() + 1, Int32(77))
+        widen(r.data_ptr(), r.data_ptr() + 1, v[0])
+        same = cutlass.Array(Int32, 1)
+        same[0] = v[0]
+        add_then_double(same.data_ptr(), same.data_ptr())
+        out[i] = Int32(1)
+        add_then_double(out + i, v.data_ptr())
+        out[i] = out[i] + (box[0] + box[1] * 3 + r[0] * 5 + r[1] * 7 + same[0] + v[0] + read_only(v[0]))
+
+
+@cute.jit
+def ref_param_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    ref_param_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_ref_param(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        ref_param_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def ref_param(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `ref_param` (ref_param.cu:20).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_ref_param(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

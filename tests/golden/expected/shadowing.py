@@ -1,0 +1,140 @@
+"""CuTe DSL port of `shadowing`."""
+
+# CUDA: shadowing.cu:6-29
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer
+import cuda.bindings.runtime as cudart
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+n_extra = cutlass.Array(Int32, 1, space=cutlass.AddressSpace.cmem, name="n_extra")
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def runtime(x: Numeric) -> Numeric:
+    """x as a value of the compiled kernel, in its own type."""
+    return type(x)(x.ir_value())
+
+
+def set_constant(compiled: Any, name: str, source: Any, size: int, stream: int) -> None:
+    """Copies `size` bytes of device memory to constant `name` of a compiled port, in stream order."""
+    address = source if isinstance(source, int) else source.data_ptr()
+    error, symbol, _ = cudart.cudaLibraryGetGlobal(compiled.library, name.encode())
+    if error == cudart.cudaError_t.cudaSuccess:
+        kind = cudart.cudaMemcpyKind.cudaMemcpyDeviceToDevice
+        (error,) = cudart.cudaMemcpyAsync(symbol, address, size, kind, stream)
+    if error != cudart.cudaError_t.cudaSuccess:
+        raise RuntimeError(f"constant {name} could not be set: {error.name}")
+
+
+@cute.kernel
+def shadowing_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i] & 1023
+        sum_ = v
+        v_1 = sum_ + 1
+        sum_ = sum_ + v_1
+        v_2 = Float32(0.5)
+        sum_ = sum_ + Int32(runtime(v_2) * 4.0)
+        i_1 = Int32(0)
+        while i_1 < n_extra[0]:
+            sum2 = sum_
+            n_1 = i_1 * 2
+            for i_2 in cutlass.range(n_1, n_1 + 2, 1):
+                sum2 = sum2 + i_2
+            sum_ = sum2
+            i_1 = i_1 + 1
+        v_3 = sum_ & 3
+        if v_3 != 0:
+            sum_ = sum_ + v_3 * 1000
+        out[i] = sum_ + v
+
+
+@cute.jit
+def shadowing_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    shadowing_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_shadowing(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        shadowing_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def shadowing(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    n_extra: torch.Tensor | int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `shadowing` (shadowing.cu:6).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compiled = compile_shadowing(axes(block))
+    set_constant(compiled, "n_extra", n_extra, 4, stream)
+    compiled(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

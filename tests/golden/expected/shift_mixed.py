@@ -1,0 +1,117 @@
+"""CuTe DSL port of `shift_mixed`."""
+
+# CUDA: shift_mixed.cu:4-24
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Int16, Int32, Int64, Numeric, Pointer, Uint32, Uint64, Uint8
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def shift_mixed_kernel(
+    out: cutlass.Pointer[Int64, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i]
+        u = Uint32(v)
+        k = Uint8(v & 15)
+        wide = Int64(5)
+        r = Int64(v >> Int32(k))
+        r = r + Int64(u >> Uint32(Int32(k)))
+        r = r + (Int64(u << 4) << Int64(Uint64(k) + 3))
+        r = r ^ Int64(v) >> 33
+        r = r + (wide << Int64(Int32(k) + 20))
+        s = Int16(v)
+        s = Int16(Int32(s) >> 3)
+        u = u >> 1
+        u = u << Uint32(Int32(k))
+        r = r + (Int64(s) + Int64(u))
+        r = r + Int64(Int32(Uint32(0x80000000) >> Uint32(Int32(k) + 1)))
+        out[i] = r
+
+
+@cute.jit
+def shift_mixed_launch(
+    out: cutlass.Pointer[Int64, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    shift_mixed_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_shift_mixed(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        shift_mixed_launch,
+        device_pointer(16, Int64),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def shift_mixed(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `shift_mixed` (shift_mixed.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_shift_mixed(axes(block))(
+        device_pointer(out, Int64),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,149 @@
+"""CuTe DSL port of `switch_fallthrough`."""
+
+# CUDA: switch_fallthrough.cu:14-46
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Boolean, Int32, Numeric, Pointer, Uint32
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.jit
+def weight(k):
+    result = Int32(0)
+    if k == 0:
+        result = Int32(5)
+    elif k == 1 or k == 2:
+        result = Int32(7)
+    else:
+        result = Int32(9)
+    return result
+
+
+@cute.kernel
+def switch_fallthrough_kernel(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        r = Int32(0)
+        lane = x[i] & 7
+        fall = Boolean(False)
+        running = Boolean(True)
+        if lane == 0:
+            r = r + 1
+            fall = Boolean(True)
+        if fall or lane == 1:
+            r = r + 10
+            fall = Boolean(False)
+        if fall or lane != 0 and lane != 1 and lane != 2 and lane != 3 and lane != 4:
+            r = r + 100
+            fall = Boolean(True)
+        if fall or lane == 2:
+            r = r + 1000
+            if x[i] & 8 != 0:
+                running = Boolean(False)
+            else:
+                r = r + 2000
+            fall = running
+        if fall or lane == 3:
+            t = r
+            r = t * 3
+            fall = Boolean(False)
+        if fall or lane == 4:
+            k = Int32(0)
+            running_1 = Boolean(True)
+            while running_1 and k < 4:
+                # the loop's, not the switch's
+                if k == 2:
+                    running_1 = Boolean(False)
+                else:
+                    r = r + (k + 1)
+                k = k + 1
+            r = r + 50000
+        out[i] = r + weight(Uint32(x[i]) % 5)
+
+
+@cute.jit
+def switch_fallthrough_launch(
+    out: cutlass.Pointer[Int32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    switch_fallthrough_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_switch_fallthrough(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        switch_fallthrough_launch,
+        device_pointer(16, Int32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def switch_fallthrough(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `switch_fallthrough` (switch_fallthrough.cu:14).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_switch_fallthrough(axes(block))(
+        device_pointer(out, Int32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

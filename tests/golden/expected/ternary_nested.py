@@ -1,0 +1,108 @@
+"""CuTe DSL port of `ternary_nested`."""
+
+# CUDA: ternary_nested.cu:4-14
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer, Uint32
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def ternary_nested_kernel(
+    out: cutlass.Pointer[Float32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = bidx * bdimx + tidx
+    if i < n:
+        v = x[i]
+        left = x[i - 1] if i > 0 else v
+        right = x[i + 1] if i + 1 < n else (x[i + 2] if i + 2 < n else Int32(-1))
+        f = (Float32(0.5) if left > v else Float32(1.0)) if v > 0 else (Float32(v) if right < v else Float32(-2.5))
+        # -1 becomes 4294967295
+        u = Uint32(0xffffffff) if v & 1 != 0 else Uint32(1)
+        out[i] = f + (Float32(0.25) if u > 1 else Float32(0.125))
+
+
+@cute.jit
+def ternary_nested_launch(
+    out: cutlass.Pointer[Float32, gmem],
+    x: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    ternary_nested_kernel(out, x, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_ternary_nested(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        ternary_nested_launch,
+        device_pointer(16, Float32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def ternary_nested(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `ternary_nested` (ternary_nested.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_ternary_nested(axes(block))(
+        device_pointer(out, Float32),
+        device_pointer(x, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )

@@ -1,0 +1,119 @@
+"""CuTe DSL port of `unsigned_wrap`."""
+
+# CUDA: unsigned_wrap.cu:4-21
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, Int32, Int64, Numeric, Pointer, Uint32
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+from typing import Any
+
+gmem = cutlass.AddressSpace.gmem
+
+
+def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
+    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
+    address = x if isinstance(x, int) else x.data_ptr()
+    return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+@cute.kernel
+def unsigned_wrap_kernel(
+    out: cutlass.Pointer[Uint32, gmem],
+    x: cutlass.Pointer[Uint32, gmem],
+    y: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    bdimx, _, _ = cute.arch.block_dim()
+    i = Uint32(bidx) * Uint32(bdimx) + Uint32(tidx)
+    if i < Uint32(n):
+        u = x[Int64(i)]
+        s = y[Int64(i)]
+        r = u - 1
+        r = r * Uint32(0x9e3779b1) + 12345
+        r = r ^ -u
+        if u - 10 > 5:
+            r = r + 1
+        if Uint32(s) < u:
+            r = r + 2
+        if Uint32(s) // 2 > 0x3b9aca00:
+            r = r + 4
+        r = r + (u >> 31 if u > Uint32(0x80000000) else u // 3 + u % 7)
+        out[Int64(i)] = r
+
+
+@cute.jit
+def unsigned_wrap_launch(
+    out: cutlass.Pointer[Uint32, gmem],
+    x: cutlass.Pointer[Uint32, gmem],
+    y: cutlass.Pointer[Int32, gmem],
+    n: Int32,
+    grid_x: Int32,
+    grid_y: Int32,
+    grid_z: Int32,
+    block: cutlass.Constexpr,
+    smem: Int32,
+    stream: cuda.CUstream,
+):
+    unsigned_wrap_kernel(out, x, y, n).launch(
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+    )
+
+
+@functools.cache
+def compile_unsigned_wrap(block: tuple[int, int, int]):
+    """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
+    return cute.compile(
+        unsigned_wrap_launch,
+        device_pointer(16, Uint32),
+        device_pointer(16, Uint32),
+        device_pointer(16, Int32),
+        Int32(0),
+        *map(Int32, (1, 1, 1)),
+        block,
+        Int32(0),
+        make_fake_stream(),
+    )
+
+
+def unsigned_wrap(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    y: torch.Tensor | int,
+    n: int,
+    *,
+    grid: int | tuple[int, ...] | None = None,
+    block: int | tuple[int, ...] = (128, 1, 1),
+    smem: int = 0,
+    stream: int | None = None,
+) -> None:
+    """Port of the CUDA kernel `unsigned_wrap` (unsigned_wrap.cu:4).
+
+    The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
+    Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    """
+    if grid is None:
+        grid = ((n + 127) // 128, 1, 1)
+    if stream is None:
+        stream = torch.cuda.current_stream().cuda_stream
+    compile_unsigned_wrap(axes(block))(
+        device_pointer(out, Uint32),
+        device_pointer(x, Uint32),
+        device_pointer(y, Int32),
+        Int32(n),
+        *map(Int32, axes(grid)),
+        Int32(smem),
+        cuda.CUstream(stream),
+    )
