@@ -258,7 +258,7 @@ def all_variants() -> list[Variant]:
     return [v for n, r in enumerate(load_rules()) if r.support != "none" for v in variants(r, n)]
 
 
-BATCH = 64  # kernels to a compile: the DSL's time per kernel grows with the module
+BATCH = 40  # kernels to a compile: the DSL's time per kernel grows with the module
 
 
 def batches() -> list[list[Variant]]:
