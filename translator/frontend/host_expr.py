@@ -19,6 +19,7 @@ from translator.frontend.host import HostIndex, Key, Place, declaration_key, ini
 from translator.frontend.relations import Cursor
 
 _DEPTH = 40  # nesting of definitions followed before a variable stays a name
+_STEPS = 5_000  # nodes of one expression, for functions that call themselves
 _CASTS = frozenset({K.CSTYLE_CAST_EXPR, K.CXX_STATIC_CAST_EXPR, K.CXX_FUNCTIONAL_CAST_EXPR})
 _LITERALS = frozenset(
     {K.INTEGER_LITERAL, K.FLOATING_LITERAL, K.CHARACTER_LITERAL, K.CXX_BOOL_LITERAL_EXPR, K.CXX_UNARY_EXPR}
@@ -73,6 +74,7 @@ class Lifter:
     def __init__(self, unit: clang.Unit, index: HostIndex) -> None:
         self.unit = unit
         self.index = index
+        self.steps = 0
 
     def lift(
         self, cursor: Cursor, at: Place, bound: Mapping[Key, Node] | None = None, depth: int = 0
@@ -80,7 +82,8 @@ class Lifter:
         cursor = strip(cursor)
         kind = cursor.kind
         children = [c for c in ast.children(cursor) if c.kind.is_expression()]
-        if depth > _DEPTH:
+        self.steps = self.steps + 1 if depth else 0
+        if depth > _DEPTH or self.steps > _STEPS:
             return Opaque(self._text(cursor))
         if kind in _LITERALS:
             return self._constant(cursor)
@@ -221,7 +224,8 @@ class Lifter:
         if name in _CALLS and args:
             nodes = tuple(self.lift(a, at, bound, depth + 1) for a in args)
             return Op(_CALLS[name], nodes, floating)
-        if len(args) == 1 and strip(args[0]).type.get_canonical() == cursor.type.get_canonical():
+        is_copy = cursor.referenced is not None and cursor.referenced.kind == K.CONSTRUCTOR
+        if is_copy and len(args) == 1 and strip(args[0]).type.get_canonical() == cursor.type.get_canonical():
             return self.lift(args[0], at, bound, depth + 1)  # a copy
         known = self._constant(cursor)
         if isinstance(known, Num):

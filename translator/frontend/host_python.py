@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from translator.frontend.host_expr import Name, Node, Num, Op, show, value
+from translator.frontend.host_expr import Name, Node, Num, Op, Opaque, show, value
 
 _INFIX = {
     "+": "+", "-": "-", "*": "*", "/": "//", "%": "%", "<<": "<<", ">>": ">>", "&": "&", "|": "|", "^": "^",
     "<": "<", ">": ">", "<=": "<=", ">=": ">=", "==": "==", "!=": "!=", "&&": "and", "||": "or",
 }  # fmt: skip
+
+
+_SIZE = re.compile(r"^[\w.>-]+(\.|->)(size|length)\(\)$")
 
 
 class _NotGivenError(Exception):
@@ -45,12 +49,21 @@ class Parameters:
 
 
 def identity(node: Node) -> str:
-    """Text that is equal for expressions of the same value: variables by identity, casts kept."""
+    """Text that is equal for expressions of the same value only: variables by identity, casts kept."""
     if isinstance(node, Name):
-        return identity(node.meaning) if node.meaning is not None else f"<{node.key}>"
+        known = node.meaning is not None and not _opaque(node.meaning)
+        return identity(node.meaning) if known and node.meaning is not None else f"<{node.key}>"
     if isinstance(node, Op):
         return f"({node.op} {' '.join(identity(a) for a in node.args)})"
+    if isinstance(node, Opaque) and "(" in node.text and not _SIZE.search(node.text):
+        return f"?{id(node)}"  # two calls may give two values
     return show(node)
+
+
+def _opaque(node: Node) -> bool:
+    if isinstance(node, Name):
+        return False  # by its own identity at worst
+    return isinstance(node, Opaque) or (isinstance(node, Op) and any(_opaque(a) for a in node.args))
 
 
 def python(node: Node | None, given: Parameters) -> str:

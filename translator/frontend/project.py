@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translator.diag.diagnostic import Diagnostic, Sink, Span
-from translator.frontend import clang, relations, templates
+from translator.frontend import ast, clang, relations, templates
 from translator.frontend.host import index_of
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect, decode, read_text
 from translator.frontend.reach import Chunks, reach
@@ -75,6 +75,7 @@ class _Found:
     is_template: bool = False
     params: tuple[templates.Parameter, ...] = ()
     errors: int = 0
+    own_errors: int = 0  # those inside the kernel itself
     first_error: str = ""
     missing: tuple[str, ...] = ()
     launched: bool = False
@@ -241,6 +242,7 @@ def _found(
         is_template=is_template,
     )
     if chunks is not None:
+        made.own_errors = len(unit.errors_in(*ast.offsets(pattern)))
         made.errors, made.first_error = _errors(unit, chunks, cursor)
         made.missing = tuple(relations.missing_headers(unit)) if made.errors else ()
     return made
@@ -293,8 +295,11 @@ def _forced(project: _Project, template: _Found, text: str) -> tuple[_Found | No
     if function is None:
         problems = [e.message for e in unit.errors]
         return None, problems[-1] if problems else "it names no function"
-    chunks = Chunks(unit) if unit.errors else None
     pattern = relations.specialized_template(function) or function
+    inside = unit.errors_in(*ast.offsets(pattern))
+    if len(inside) > template.own_errors:
+        return None, inside[-1].message
+    chunks = Chunks(unit) if unit.errors else None
     return _found(unit, template.source, suffix, function, pattern, chunks), ""
 
 
@@ -308,7 +313,8 @@ def _asked(project: _Project, template: _Found, text: str) -> list[_Found]:
 
 def _guessed(project: _Project, template: _Found) -> list[_Found]:
     tried: list[str] = []
-    for guess in templates.guesses(template.params):
+    guesses = templates.guesses(template.params)
+    for guess in guesses[:1] if template.own_errors else guesses:
         text = f"<{', '.join(guess)}>"
         tried.append(text)
         made, _ = _forced(project, template, text)

@@ -204,3 +204,27 @@ def test_struct_argument_gives_its_fields(tmp_path: Path) -> None:
 def test_equal_launches_are_one(tmp_path: Path) -> None:
     text = KERNEL + "void run(float* x, int n) { k<<<n, 32>>>(x, n); k<<<n, 32>>>(x, n); }"
     assert len(launches(tmp_path, text)) == 1
+
+
+def test_two_calls_are_two_values(tmp_path: Path) -> None:
+    calls = "int next(int); void run(float* x) { int a = next(1), b = next(1); k<<<b, 32>>>(x, a); }"
+    assert one(tmp_path, calls).grid[0].python == ""
+    assert one(tmp_path, calls.replace("k<<<b", "k<<<a")).grid[0].python == "n"
+    direct = "int next(int); void run(float* x) { k<<<next(1), 32>>>(x, next(1)); }"
+    assert one(tmp_path, direct).grid[0].python == ""
+    alias = "int next(int); void run(float* x) { int a = next(1); int b = a; k<<<b, 32>>>(x, a); }"
+    assert one(tmp_path, alias).grid[0].python == "n"
+
+
+def test_the_length_of_a_vector_is_recognised(tmp_path: Path) -> None:
+    host = "#include <vector>\nvoid run(float* x, std::vector<int>& v) {"
+    host += " k<<<(v.size() + 31) / 32, 32>>>(x, v.size()); }"
+    assert one(tmp_path, host).grid[0].python == "(n + 31) // 32"
+
+
+def test_a_recursive_host_function_ends(tmp_path: Path) -> None:
+    host = (
+        "int fib(int n) { return n < 2 ? 1 : fib(n - 1) + fib(n - 2); }\n"
+        "void run(float* x, int n) { k<<<fib(n), 32>>>(x, n); }"
+    )
+    assert one(tmp_path, host).grid[0].value is None
