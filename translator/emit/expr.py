@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from translator.diag.diagnostic import Sink
 from translator.emit.literals import bare_fits, number
 from translator.emit.names import Names, python_name
+from translator.emit.printf import printf_call
 from translator.emit.traced import Traced
 from translator.mapping import resolve as rows
 from translator.mapping.ptx import admitted
@@ -418,8 +419,11 @@ class Expressions:
         if not e.args or not isinstance(e.args[0], x.String):
             self.sink.report("CP4003", e.span)
             return "None"
-        args = [repr(e.args[0].value), *(self.text(a) for a in e.args[1:])]
-        return f"cute.printf({', '.join(args)})"
+        made = printf_call(e.args[0], e.args[1:], self.text)
+        if made is None:
+            self.sink.report("CP4001", e.span, what="a string as a value to print")
+            return "None"
+        return made
 
 
 def _closed(text: str) -> bool:

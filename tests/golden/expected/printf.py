@@ -47,9 +47,9 @@ def print_some_kernel(x: cutlass.Pointer[Float32, gmem], n: Int32):
     gdimx, _, _ = cute.arch.grid_dim()
     i = bidx * bdimx + tidx
     if i < n and irem(i, Int32(64)) == 0:
-        cute.printf('x[%d] = %f, block %u of %u, 100%%\n', i, Float64(x[i]), Uint32(bidx), Uint32(gdimx))
+        cute.printf('x[%d] = %f, block %u of %u, 100%%', i, Float64(x[i]), Uint32(bidx), Uint32(gdimx))
     if i == 0:
-        cute.printf('done\n')
+        cute.printf('done')
 
 
 @cute.jit
