@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from translator.diag.diagnostic import Sink, Span
 from translator.emit.expr import SPECIAL_CALLS, Expressions, Needs
 from translator.emit.host import Constant, HostParam, defaults_of, write_host
-from translator.emit.names import Names
+from translator.emit.names import Names, symbol_name
 from translator.emit.stmt import Statements
 from translator.emit.traced import Traced
-from translator.emit.writer import MAX_DEPTH, Writer
+from translator.emit.writer import MAX_DEPTH, Writer, one_line
 from translator.mapping import resolve as rows
 from translator.mapping.resolve import DSL_TYPES
 from translator.model import expr as x
@@ -41,7 +41,7 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
     """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
     needs = Needs(types={"Int32"}, helpers={"axes": None, "device_pointer": None})
     top = Names({"axes", "device_pointer"})
-    entry = top.fresh(model.kernel.name)
+    entry = top.fresh(symbol_name(model.kernel.name))
     kernel_name = top.fresh(f"{entry}_kernel")
     for fixed in (f"{entry}_launch", f"compile_{entry}"):
         top.taken.add(fixed)
@@ -152,7 +152,8 @@ def _constants(model: KernelModel, top: Names, needs: Needs) -> list[Constant]:
             if isinstance(e, x.Element | x.VarRef) and e.var.storage == "constant":
                 found.setdefault(e.var)
     order = {g.var.uid: k for k, g in enumerate(model.globals)}
-    made = [Constant(top.fresh(v.name), v) for v in sorted(found, key=lambda v: order.get(v.uid, 0))]
+    ordered = sorted(found, key=lambda v: order.get(v.uid, 0))
+    made = [Constant(top.fresh(symbol_name(v.name)), v) for v in ordered]
     if made:
         needs.helpers["set_constant"] = None
     needs.types |= {DSL_TYPES[c.scalar.name] for c in made}
@@ -236,14 +237,18 @@ def _about(model: KernelModel) -> list[str]:
     lines.append(
         "Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream."
     )
-    return [text.replace("\\", "\\\\").replace('"""', "'''") for text in lines]
+    return [_in_docstring(text) for text in lines]
+
+
+def _in_docstring(text: str) -> str:
+    return one_line(text).replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _header(model: KernelModel, needs: Needs, constants: list[Constant]) -> Writer:
     out = Writer()
     k = model.kernel
-    path = model.source.path.rsplit("/", 1)[-1]
-    out.line(f'"""CuTe DSL port of `{model.instantiation or k.name}`."""')
+    path = one_line(model.source.path.rsplit("/", 1)[-1])
+    out.line(f'"""CuTe DSL port of `{_in_docstring(model.instantiation or k.name)}`."""')
     out.line()
     out.line(f"# CUDA: {path}:{k.span.line}-{k.span.end_line}")
     out.line()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-import re
+import unicodedata
 
 from translator.mapping.resolve import DSL_TYPES
 
@@ -33,13 +33,23 @@ RESERVED = frozenset(
 
 
 def python_name(name: str) -> str:
-    """`name` as a Python identifier that hides nothing the port needs."""
-    clean = re.sub(r"\W", "_", name) or "_"
+    """`name` as a Python identifier that hides nothing the port needs.
+
+    In the form that Python compares names in: C++ tells `ﬁ` from `fi`, Python does not.
+    """
+    normal = unicodedata.normalize("NFKC", name)
+    clean = "".join(c if f"_{c}".isidentifier() else "_" for c in normal) or "_"
     if clean[0].isdigit():
         clean = f"_{clean}"
     while clean.startswith("__"):  # Python mangles these in classes and reserves them elsewhere
         clean = clean[1:]
     return f"{clean}_" if clean in RESERVED else clean
+
+
+def symbol_name(name: str) -> str:
+    """`name` in ASCII, as names of device symbols must be: without accents, other letters by number."""
+    letters = (c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return "".join(c if c.isascii() else f"u{ord(c):04x}" for c in letters)
 
 
 class Names:

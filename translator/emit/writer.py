@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from translator.diag.diagnostic import NOWHERE, Span
 
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 MAX_DEPTH = 90  # CPython refuses 100 levels of indentation
+
+
+def one_line(text: str) -> str:
+    """`text` that stays inside its line of Python and reads in the order it is written.
+
+    A carriage return ends a line (and a comment) for Python; a direction mark lets code look like a comment.
+    """
+    return _CONTROL.sub(lambda m: " " if m[0].isspace() else "\N{REPLACEMENT CHARACTER}", text)
 
 
 @dataclass(slots=True)
@@ -26,7 +36,7 @@ class Writer:
 
     def comment(self, lines: tuple[str, ...]) -> None:
         for text in lines:
-            self.line(f"# {text}".rstrip())
+            self.line(f"# {one_line(text)}".rstrip())
 
     @contextmanager
     def indented(self) -> Iterator[None]:

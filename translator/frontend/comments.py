@@ -7,12 +7,13 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    rb"//[^\n]*(?:\\\r?\n[^\n]*)*"
+    rb"//(?:\\[ \t\v\f]*(?:\r\n?|\n)|[^\r\n])*"
     rb"|/\*.*?\*/"
     rb'|"(?:\\.|[^"\\\n])*"'
     rb"|'(?:\\.|[^'\\\n])*'",
     re.DOTALL,
 )
+_NEWLINE = re.compile(r"\r\n?|\n")  # what ends a line for clang, and for Python
 _DECORATION = re.compile(r"^[-=*#/_~+\s]*$")
 _TOOL_LINE = re.compile(r"^(clang-format|NOLINT|NOSONAR|cppcheck-suppress)")
 
@@ -66,8 +67,8 @@ class Comments:
 def _lines(text: str) -> tuple[str, ...]:
     """The words of a comment, one entry a line, without markers, frames and blank lines."""
     if text.startswith("//"):
-        raw = [re.sub(r"^\s*//[/!]*<?", "", x) for x in text.split("\n")]
+        raw = [re.sub(r"^\s*//[/!]*<?", "", x) for x in _NEWLINE.split(text)]
     else:
-        raw = [re.sub(r"^\s*\*+(?!/)", "", x) for x in text[2:-2].lstrip("*!").split("\n")]
+        raw = [re.sub(r"^\s*\*+(?!/)", "", x) for x in _NEWLINE.split(text[2:-2].lstrip("*!"))]
     lines = [x.strip() for x in raw]
     return tuple(x for x in lines if x and not _DECORATION.match(x) and not _TOOL_LINE.match(x))
