@@ -96,7 +96,14 @@ def test_a_kernel_is_called_in_ascii(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "made"),
-    [("\ufb01", "fi"), ("x\u00b2", "x2"), ("\u037a", "_\u0345"), ("\u2170f", "if_"), ("1a", "_1a"), ("", "__")],
+    [
+        ("\ufb01", "fi"),
+        ("x\u00b2", "x2"),
+        ("\u037a", "_\u0345"),
+        ("\u2170f", "if_"),
+        ("1a", "_1a"),
+        ("", "__"),
+    ],
 )
 def test_python_name(name: str, made: str) -> None:
     assert python_name(name) == made
