@@ -320,7 +320,10 @@ class Statements(Expressions):
             inner.names.append(Name(j, "scalar", "int", const=True))
         inner.names.append(counter)
         if kind in ("up", "after", "narrow") and r.random() < 0.25:
-            head = head.replace(f"; {step}) {{", f" {r.choice(('&&', '&&', '||'))} {{extra}}; {step}) {{")
+            head = head.replace(
+                f"; {step}) {{",
+                f" {r.choice(('&&', '&&', '&&' if '!=' in head else '||'))} {{extra}}; {step}) {{",
+            )
             extra = self.condition(replace(inner, names=list(scope.names)))
             if "||" in head:
                 extra = f"({i} < 7 && ({extra}))"
