@@ -9,6 +9,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Array, Float32, Int32, Int64, Int8, Numeric, Pointer, Uint32
+from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -26,6 +27,17 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def idiv(a: Numeric, b: Numeric) -> Numeric:
+    """a / b as in C, rounded towards zero; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        quotient = abs(a.value) // abs(b.value)
+        return kind(quotient if (a.value < 0) == (b.value < 0) else -quotient)
+    divide = arith.divsi if kind.signed else arith.divui
+    return kind(divide(a.ir_value(), b.ir_value()))
 
 
 def ldg_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
@@ -64,7 +76,8 @@ def quantize_int8_kernel(
     in4 = x + Int64(bidx) * Int64(cols)
     out4 = q + Int64(bidx) * Int64(cols)
     m = Float32(0.0)
-    for i in cutlass.range(tidx, quads, 256, unroll=4):
+    for i_round in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1, unroll=4):
+        i = tidx + i_round * 256
         v_x, v_y, v_z, v_w = ldg_vector(in4 + Int64(i) * 4, 4, 16)
         m = cute.arch.fmax(m, cute.arch.fmax(cute.arch.fmax(cute.math.abs(v_x), cute.math.abs(v_y)), cute.arch.fmax(cute.math.abs(v_z), cute.math.abs(v_w))))
     d = Int32(16)
@@ -80,7 +93,8 @@ def quantize_int8_kernel(
     inv = 127.0 / row_max if row_max > 0.0 else Float32(0.0)
     if tidx == 0:
         scale[bidx] = row_max / 127.0
-    for i_1 in cutlass.range(tidx, quads, 256, unroll=4):
+    for i_round_1 in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1, unroll=4):
+        i_1 = tidx + i_round_1 * 256
         v_x_1, v_y_1, v_z_1, v_w_1 = ldg_vector(in4 + Int64(i_1) * 4, 4, 16)
         r_x = quantize_one(v_x_1, inv)
         r_y = quantize_one(v_y_1, inv)

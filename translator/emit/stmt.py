@@ -13,11 +13,8 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, Array, Pointer, Scalar
-from translator.model.walk import used, walk_expr, walk_exprs, walk_stmts
+from translator.model.walk import used, walk_expr, walk_exprs
 from translator.passes.loops import assigned
-
-NVCC_UNROLL = 4  # how far nvcc unrolls a loop of unknown length
-UNROLLED_STATEMENTS = 12
 
 
 def _set_before_use(s: Decl, rest: tuple[Stmt, ...]) -> bool:
@@ -229,25 +226,12 @@ class Statements:
             hint = ", unroll_full=True" if constant else ""
         elif s.unroll is not None:
             hint = f", unroll={s.unroll}"
-        elif self.unrolled_by_nvcc(s):
-            hint = f", unroll={NVCC_UNROLL}"
         bounds = ", ".join(self.bound(b) for b in (s.start, s.stop, s.step))
         self.ex.traced.now -= assigned((s,))
         self.out.line(f"for {name} in cutlass.range({bounds}{hint}):", s.span)
         with self.out.indented():
             self.body(s.body)
         self.ex.traced.now -= assigned((s,))
-
-    def unrolled_by_nvcc(self, s: st.ForRange) -> bool:
-        """Short innermost loops by a step: nvcc unrolls them, the DSL's compiler shies at the trip count."""
-        steps = isinstance(s.step, x.Literal) and s.step.value not in (1, -1)
-        if not steps or (isinstance(s.start, x.Literal) and isinstance(s.stop, x.Literal)):
-            return False
-        inner = list(walk_stmts(s.body))
-        if len(inner) > UNROLLED_STATEMENTS or any(isinstance(n, st.ForRange | st.While) for n in inner):
-            return False
-        rules = [self.ex.rule(e) for e in walk_exprs(s.body) if isinstance(e, x.Intrinsic)]
-        return all(rule is not None and "sync" not in rule.effects for rule in rules)
 
     def bound(self, e: Expr) -> str:
         if isinstance(e, x.Literal) and e.type.size == 4:

@@ -9,6 +9,7 @@ from translator.passes.exits import structure
 from translator.passes.guards import keep_apart
 from translator.passes.integers import tidy
 from translator.passes.statements import linearise
+from translator.passes.unroll import unroll_stepped
 
 
 def lower(model: KernelModel, sink: Sink) -> KernelModel:
@@ -18,4 +19,5 @@ def lower(model: KernelModel, sink: Sink) -> KernelModel:
     model = tidy(model)
     model = structure(model)
     model = tidy(model)
-    return keep_apart(model)
+    model = keep_apart(model)
+    return unroll_stepped(model)

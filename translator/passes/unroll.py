@@ -1,0 +1,76 @@
+"""Writes short stepped loops so that they unroll as nvcc unrolls them.
+
+`for (c = t; c < n; c += 32)` can't wrap in C++, where signed overflow is undefined, but in the DSL's loop it
+can: its compiler then doesn't know how often the loop runs and keeps an exit after every element, so that no
+two loads are in flight together. Counted from zero by one, the number of rounds is plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from translator.mapping.resolve import resolve
+from translator.model import expr as x
+from translator.model import stmt as st
+from translator.model.expr import Expr, Var, VarRef
+from translator.model.kernel import Function, KernelModel
+from translator.model.stmt import Decl, ForRange, Stmt
+from translator.model.types import I32
+from translator.model.walk import declared, map_functions, map_stmts, used, walk_exprs, walk_stmts
+from translator.passes.loops import assigned, invariant
+
+NVCC_UNROLL = 4  # how far nvcc unrolls a loop of unknown length
+STATEMENTS = 12  # a body up to this long is short
+
+
+def _short(s: ForRange) -> bool:
+    """An innermost loop by a constant step above one, of unknown length, with little and no barrier in it."""
+    stepped = isinstance(s.step, x.Literal) and s.step.value > 1
+    known = isinstance(s.start, x.Literal) and isinstance(s.stop, x.Literal)
+    if not stepped or known or s.unroll is not None:
+        return False
+    inner = list(walk_stmts(s.body))
+    if len(inner) > STATEMENTS or any(isinstance(n, ForRange | st.While) for n in inner):
+        return False
+    return not any(_waits(e) for e in walk_exprs(s.body))
+
+
+def _waits(e: Expr) -> bool:
+    if not isinstance(e, x.Intrinsic):
+        return False
+    types = e.arg_types or tuple(a.type for a in e.args)
+    rule = resolve(e.name, types, e.type, consts=tuple(None for _ in types))
+    return rule is not None and "sync" in rule.effects
+
+
+def _from_zero(s: ForRange, uids: Iterator[int]) -> Stmt:
+    if not _short(s) or not invariant(s.start, assigned(s.body) | {s.var}):
+        return s
+    assert isinstance(s.step, x.Literal)
+    t, step = s.var.type, int(s.step.value)
+    reach: Expr = s.stop
+    if not (isinstance(s.start, x.Literal) and s.start.value == 0):
+        reach = x.Binary("-", s.stop, s.start, t)
+    rounds = x.Binary("/", x.Binary("+", reach, x.Literal(step - 1, t), t), x.Literal(step, t), t)
+    counter = Var(next(uids), f"{s.var.name}_round", t, span=s.var.span)
+    value: Expr = x.Binary("*", VarRef(counter), x.Literal(step, t), t)
+    if reach is not s.stop:
+        value = x.Binary("+", s.start, value, t)
+    body = (Decl(s.var, value, s.span), *s.body)
+    zero, one = x.Literal(0, t), x.Literal(1, I32)
+    return replace(s, var=counter, start=zero, stop=rounds, step=one, body=body, unroll=NVCC_UNROLL)
+
+
+def unroll_stepped(model: KernelModel) -> KernelModel:
+    """`model` with its short stepped loops counted from zero and unrolled."""
+    functions = (*model.functions, model.kernel)
+    taken = (v.uid for f in functions for v in (*f.params, *declared(f.body), *used(f.body)))
+    uids = count(1 + max(taken, default=0))
+
+    def function(f: Function) -> Function:
+        body = map_stmts(f.body, lambda s: _from_zero(s, uids) if isinstance(s, ForRange) else s)
+        return f if body is f.body else replace(f, body=body)
+
+    return map_functions(model, function)
