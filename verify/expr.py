@@ -14,7 +14,7 @@ Number = int | float
 _TOKEN = re.compile(
     r"\s*(?:(?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?|\d+[eE][+-]?\d+[fF]?)"
     r"|(?P<int>0[xX][0-9a-fA-F]+|\d+)(?:[uU]?[lL]{0,2}|[lL]{1,2}[uU])(?![\w.])"
-    r"|(?P<name>[A-Za-z_][\w.]*)"
+    r"|(?P<name>[^\W\d][\w.]*)"
     r"|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>,!&|^~?:]))"
 )
 _BINARY: dict[str, int] = {

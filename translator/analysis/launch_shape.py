@@ -79,7 +79,7 @@ def _poly(node: ast.expr) -> Poly:
     return Poly.symbol(_c(node)[0])
 
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[^\W\d]\w*")
 _CALLS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b)}
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[str, ...]
-_NAME = re.compile(r"[A-Za-z_@][\w.]*|(min|max)\([^()]*\)")
+_NAME = re.compile(r"(?:[^\W\d]|@)[\w.]*|(min|max)\([^()]*\)")
 _TERMS = 40  # a bound with more terms than this helps nobody
 
 

@@ -91,7 +91,7 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     for arg in args:
         lines += ["", "[[arg]]", *_table(arg, renamed)]
     for case in shapes:
-        sizes = ", ".join(f"{k} = {n}" for k, n in case.sizes.items())
+        sizes = ", ".join(f"{_key(k)} = {n}" for k, n in case.sizes.items())
         lines += [
             "",
             "[[case]]",
@@ -460,6 +460,11 @@ def _toml(value: object) -> str:
     return _quoted(str(value))
 
 
+def _key(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() else _quoted(name)
+
+
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{escaped}"'
+    """A basic string of TOML, which takes no control characters."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", escaped) + '"'

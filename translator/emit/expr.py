@@ -99,7 +99,9 @@ class Expressions:
         assert isinstance(e.type, Scalar)
         plain = number(e.value, e.type)
         name = python_name(e.name) if e.name and e.name not in ("true", "false") else ""
-        taken = name in self.names.taken and name not in self.names.constants
+        taken = name in rows.imported_names() or (
+            name in self.names.taken and name not in self.names.constants
+        )
         if not name or taken or self.needs.constants.setdefault(name, plain) != plain:
             return plain
         self.names.taken.add(name)
@@ -306,6 +308,9 @@ class Expressions:
     def cast(self, e: x.Cast) -> tuple[str, int]:
         inner, to = e.operand, e.type
         if isinstance(to, Pointer):
+            if inner.type == U64 and isinstance(to.to, Scalar):  # kept in memory as an address
+                self.needs.helpers["global_pointer"] = None
+                return f"global_pointer({self.text(inner)}, {self.dtype(to.to)})", _ATOM
             if not isinstance(inner.type, Pointer):
                 self.sink.report("CP4002", e.span)
             return f"cutlass.Pointer({self.text(inner)}, dtype={self.dtype(to.to)})", _ATOM

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from translator.emit.names import Names
@@ -110,6 +112,15 @@ def defaults_of(model: KernelModel) -> Defaults:
         if (found.block and not best.block) or (found.grid and not best.grid):
             best = found
     return best
+
+
+def renamed(defaults: Defaults, names: Mapping[str, str]) -> Defaults:
+    """The texts over the port's parameter names; `min(` and the like stay Python's functions."""
+
+    def text(t: str) -> str:
+        return re.sub(r"\b[^\W\d]\w*\b(?!\()", lambda m: names.get(m[0], m[0]), t)
+
+    return Defaults(text(defaults.grid), text(defaults.block), text(defaults.smem))
 
 
 def _text(e: HostExpr) -> str:
@@ -224,10 +235,11 @@ def _call(
             out.line("stream = torch.cuda.current_stream().cuda_stream")
         call = f"compile_{entry}(axes(block))"
         if constants:
-            out.line(f"compiled = {call}")
-            call = "compiled"
+            compiled = Names({p.name for p in params}).fresh("compiled")
+            out.line(f"{compiled} = {call}")
+            call = compiled
         for c in constants:
-            out.line(f'set_constant(compiled, "{c.name}", {c.name}, {c.var.type.size}, stream)')
+            out.line(f'set_constant({compiled}, "{c.name}", {c.name}, {c.var.type.size}, stream)')
         out.line(f"{call}(")
         with out.indented():
             for p in params:

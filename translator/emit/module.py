@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from translator.diag.diagnostic import Sink, Span
 from translator.emit.expr import SPECIAL_CALLS, Expressions, Needs
-from translator.emit.host import Constant, HostParam, defaults_of, write_host
+from translator.emit.host import Constant, HostParam, defaults_of, renamed, write_host
 from translator.emit.names import Names, symbol_name
 from translator.emit.stmt import Statements
 from translator.emit.traced import Traced
@@ -40,7 +40,7 @@ class Draft:
 def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
     """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
     needs = Needs(types={"Int32"}, helpers={"axes": None, "device_pointer": None})
-    top = Names({"axes", "device_pointer"})
+    top = Names({*rows.provided_names(), *rows.imported_names()})
     entry = top.fresh(symbol_name(model.kernel.name))
     kernel_name = top.fresh(f"{entry}_kernel")
     for fixed in (f"{entry}_launch", f"compile_{entry}"):
@@ -81,7 +81,7 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
         traced,
     )
     _check_limits(model, sink, body)
-    defaults = defaults_of(model)
+    defaults = renamed(defaults_of(model), dict(renames))
     for p in params:
         scalar = p.type.to if isinstance(p.type, Pointer) else p.type
         assert isinstance(scalar, Scalar)
@@ -117,11 +117,12 @@ def _function(
     constants: list[Constant],
     traced: Traced,
 ) -> list[HostParam]:
-    names = Names(top.taken | {"ldg", "runtime", "idiv", "irem", "load_vector", "ldg_vector", "store_vector"})
+    names = Names(top.taken - rows.imported_names())  # a local one may hide what only helpers use
     names.given = {c.var.uid: c.name for c in constants}
     ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, traced)
     params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
-    renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
+    if f.is_kernel:
+        renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
     seen = set(f.params) | {
         s.var
         for s in f.body

@@ -49,7 +49,7 @@ from translator.model.types import (
 
 Lifter = Callable[[Scope, Any], Expr]
 _ONE_LITERAL = re.compile(r"^[\s(]*(?:\w|\.|(?<=[eEpP])[-+]|'[^']*')+[\s)]*$")
-_IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
+_IDENTIFIER = re.compile(r"^[^\W\d]\w*$")
 SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 

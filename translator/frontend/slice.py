@@ -12,7 +12,7 @@ from translator.frontend.preprocess import Macro, Order, Record, as_compiled, re
 from translator.frontend.reach import Chunk, Chunks, host_only_bodies, location, reach, unannotated
 from translator.frontend.relations import Cursor
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[^\W\d]\w*")
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 _CUB = re.compile(r"(Block|Warp)(Reduce|Scan|Load|Store|RadixSort|Exchange|Shuffle|Merge)")
 _KEPT = 3

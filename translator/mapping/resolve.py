@@ -189,6 +189,22 @@ def helper(name: str) -> Helper:
     return Helper(name, tuple(imports), functions[0] + "\n", tuple(needs))
 
 
+@cache
+def provided_names() -> frozenset[str]:
+    """Functions that a port may hold beside the author's: every helper, every libdevice call."""
+    helpers = {p.stem for p in HELPERS.glob("*.py") if p.stem != "__init__"}
+    return frozenset(helpers | {call_name(r) for r in load_rules() if r.libdevice})
+
+
+@cache
+def imported_names() -> frozenset[str]:
+    """What the helpers import, which at the top of a port no other thing may be called."""
+    helpers = [helper(p.stem) for p in HELPERS.glob("*.py") if p.stem != "__init__"]
+    lines = {line for h in helpers for line in h.imports}
+    aliases = [a for line in lines for node in ast.parse(line).body for a in getattr(node, "names", ())]
+    return frozenset((a.asname or a.name).split(".")[0] for a in aliases)
+
+
 _PLACEHOLDER = re.compile(r"\{([A-Za-z]\w*(?:\.\w+|\.\*)?)(:lit)?\}")
 
 

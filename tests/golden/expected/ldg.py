@@ -40,7 +40,7 @@ def irem(a: Numeric, b: Numeric) -> Numeric:
 
 
 @cute.kernel
-def ldg_kernel(
+def ldg_1_kernel(
     out: cutlass.Pointer[Float32, gmem],
     x: cutlass.Pointer[Float32, gmem],
     pairs: cutlass.Pointer[Int32, gmem],
@@ -62,7 +62,7 @@ def ldg_kernel(
 
 
 @cute.jit
-def ldg_launch(
+def ldg_1_launch(
     out: cutlass.Pointer[Float32, gmem],
     x: cutlass.Pointer[Float32, gmem],
     pairs: cutlass.Pointer[Int32, gmem],
@@ -74,16 +74,16 @@ def ldg_launch(
     smem: Int32,
     stream: cuda.CUstream,
 ):
-    ldg_kernel(out, x, pairs, n).launch(
+    ldg_1_kernel(out, x, pairs, n).launch(
         grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
     )
 
 
 @functools.cache
-def compile_ldg(block: tuple[int, int, int]):
+def compile_ldg_1(block: tuple[int, int, int]):
     """The compiled launcher for one block size; needs no GPU where CUTE_DSL_ARCH is set."""
     return cute.compile(
-        ldg_launch,
+        ldg_1_launch,
         device_pointer(16, Float32),
         device_pointer(16, Float32),
         device_pointer(16, Int32),
@@ -95,7 +95,7 @@ def compile_ldg(block: tuple[int, int, int]):
     )
 
 
-def ldg(
+def ldg_1(
     out: torch.Tensor | int,
     x: torch.Tensor | int,
     pairs: torch.Tensor | int,
@@ -115,7 +115,7 @@ def ldg(
         grid = ((n + 127) // 128, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
-    compile_ldg(axes(block))(
+    compile_ldg_1(axes(block))(
         device_pointer(out, Float32),
         device_pointer(x, Float32),
         device_pointer(pairs, Int32),

@@ -239,3 +239,15 @@ def test_drafts_agree_with_the_specs_that_people_wrote(target: Path) -> None:
             theirs.dtype,
             theirs.size,
         )
+
+
+def test_names_in_any_alphabet(tmp_path: Path) -> None:
+    spec = drafted(
+        tmp_path,
+        "#define ДВА 2\n__global__ void k(float* größe, int длина) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < длина * ДВА) größe[i] = 1;\n}\n"
+        "void run(float* p, int n) { k<<<(n * 2 + 255) / 256, 256>>>(p, n); }\n",
+    )
+    assert spec.launch.grid == ["(длина * 2 + 255) / 256", "1", "1"]
+    assert buffer(spec, "größe").elems == "длина * 2"
+    assert all(set(c.sizes) == {"длина"} for c in spec.case)

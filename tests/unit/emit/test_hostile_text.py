@@ -117,3 +117,52 @@ def test_symbol_name() -> None:
         "fi",
         "u0434",
     ]
+
+
+def test_the_author_s_functions_are_not_the_helpers_of_their_name(tmp_path: Path) -> None:
+    made = draft(
+        tmp_path,
+        "__device__ int idiv(int a) { return a + 1; }\n__device__ int nvvm(int a) { return a; }\n"
+        "__device__ int vector(int a) { return a; }\n"
+        "__global__ void k(int* x, int n, int runtime) "
+        "{ int irem = idiv(n); x[0] = n / x[1] + x[2] % irem + runtime + nvvm(1) + vector(2); }",
+    )
+    defined = [f.name for f in ast.parse(made.source).body if isinstance(f, ast.FunctionDef)]
+    assert len(set(defined)) == len(defined)
+    calls = [n for n in ast.walk(kernel(made)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    assert {
+        n.func.id: len(n.args) for n in calls if isinstance(n.func, ast.Name) and "idiv" in n.func.id
+    } == {"idiv": 2, "idiv_1": 1}
+    assigned = {
+        n.id for n in ast.walk(kernel(made)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    assert not assigned & set(defined)
+    assert [a.arg for a in kernel(made).args.args] == ["x", "n", "runtime_1"]
+
+
+def test_the_launch_s_arithmetic_follows_renamed_parameters(tmp_path: Path) -> None:
+    made = draft(
+        tmp_path,
+        "__global__ void k(int* x, int range, int block, int min) { x[0] = range + block + min; }\n"
+        "void h(int* x, int range, int block, int m)"
+        "{ k<<<(range * block + 255) / 256, 256, block * 4>>>(x, range, block, m); }",
+    )
+    assert made.grid == "((range_ * block_ + 255) // 256, 1, 1)"
+    assert made.smem == "block_ * 4"
+
+
+def test_a_helper_s_parameters_rename_none_of_the_kernel_s(tmp_path: Path) -> None:
+    made = draft(
+        tmp_path,
+        "__device__ int f(int \u017f, int s) { return \u017f - s; }\n"
+        "__global__ void k(int* x, int s) { x[0] = f(1, s); }",
+    )
+    assert made.renames == ()
+
+
+def test_a_parameter_is_not_the_compiled_launcher(tmp_path: Path) -> None:
+    made = draft(
+        tmp_path, "__constant__ int c[2];\n__global__ void k(int* x, int compiled) { x[0] = c[compiled]; }"
+    )
+    assert "compiled_1(\n" in made.source
+    assert "set_constant(compiled_1," in made.source

@@ -45,6 +45,7 @@ def test_expressions_mean_what_c_means(text: str, value: int) -> None:
 def test_floats_in_expressions() -> None:
     assert evaluate("1.0f / sqrt(64)", {}) == 0.125
     assert evaluate("1e-5", {}) == 1e-5
+    assert evaluate("длина * 2", {"длина": 3}) == 6
     assert evaluate("1 / 2 * 2.0", {}) == 0.0
 
 
