@@ -256,8 +256,14 @@ def _conditional(e: Conditional) -> Iterator[str]:
         yield f"arms {e.then.type} and {e.other.type} of {e.type}"
 
 
+def _is_float_and_pointer(a: Type, b: Type) -> bool:
+    return isinstance(a, Scalar) and a.is_float and isinstance(b, Pointer)
+
+
 def _cast(e: Cast) -> Iterator[str]:
     if isinstance(e.type, Struct | Array) or isinstance(e.operand.type, Struct | Array):
+        yield f"cast of {e.operand.type} to {e.type}"
+    elif _is_float_and_pointer(e.type, e.operand.type) or _is_float_and_pointer(e.operand.type, e.type):
         yield f"cast of {e.operand.type} to {e.type}"
 
 

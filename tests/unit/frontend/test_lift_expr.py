@@ -25,6 +25,8 @@ struct Node { int v; Node* next; };
 CASES = [
     # integer promotions and the usual arithmetic conversions
     ("f[0] = i[0] + f[1];", "f[0:i32] = (f32(i[0:i32]) +.f32 f[1:i32])"),
+    ("atomicAdd(d, n);", "$atomicAdd(d, f64(n))"),  # a template that gives a double, but no math function
+    ("d[0] = pow(f[0], n);", "d[0:i32] = $pow(f64(f[0:i32]), f64(n))"),
     ("d[0] = f[0] * 2.0;", "d[0:i32] = (f64(f[0:i32]) *.f64 2.0:f64)"),
     ("f[0] = f[0] * 2.0;", "f[0:i32] = f32((f64(f[0:i32]) *.f64 2.0:f64))"),
     ("i[0] = u[0] + i[1];", "i[0:i32] = i32((u[0:i32] +.u32 u32(i[1:i32])))"),

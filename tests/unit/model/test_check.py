@@ -101,6 +101,8 @@ EXPRESSIONS: list[tuple[Expr, str]] = [
     (Conditional(n, ONE, ONE, I32), "condition of type i32"),
     (Conditional(TRUE, ONE, F, I32), "arms i32 and f32 of i32"),
     (Cast(s, F32), "cast of Pair to f32"),
+    (Cast(p, F32), "cast of f32* to f32"),
+    (Cast(F, Pointer(F32)), "cast of f32 to f32*"),
     (Index(n, n, F32), "element f32 of i32"),
     (Index(p, F, F32), "index of type f32"),
     (Deref(n, F32), "f32 behind i32"),
