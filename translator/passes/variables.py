@@ -79,7 +79,7 @@ class Variables:
 
     def by_value(self, symbol: str, param: Var) -> bool:
         """Whether a `const T&` parameter may be passed as a value: nothing the callee writes can alias it."""
-        if not (param.ref and param.const):
+        if not (param.ref and param.const) or isinstance(param.type, Array):
             return False
         callee = self.model.function(symbol)
         return not any(

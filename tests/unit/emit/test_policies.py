@@ -150,3 +150,15 @@ def test_constant_memory_is_the_ports_own(tmp_path: Path) -> None:
     assert [p.name for p in draft.params] == ["y", "i", "w"]
     assert 'w = cutlass.Array(Float32, 4, space=cutlass.AddressSpace.cmem, name="w")' in draft.source
     assert 'set_constant(compiled, "w", w, 16, stream)' in draft.source
+
+
+def test_an_array_of_structs_passed_by_reference_is_a_pointer(tmp_path: Path) -> None:
+    made = body(
+        tmp_path,
+        "struct V { float a[3]; };\n"
+        "template <int N> __device__ float dot(const V (&q)[N], const V (&k)[N]) {\n"
+        "  float s = 0; for (int i = 0; i < N; i++) for (int j = 0; j < 3; j++) s += q[i].a[j] * k[i].a[j];\n"
+        "  return s;\n}\n"
+        "__global__ void k(float* o) { V q[2], r[2]; q[0].a[0] = o[1]; r[1].a[2] = o[2]; o[0] = dot(q, r); }",
+    )
+    assert made[-1] == "o[0] = dot(q.data_ptr(), r.data_ptr())"
