@@ -382,3 +382,26 @@ __global__ void unsigned_extremes(long long *out, const int *x, int n)
     out[3] = max(w, 0xffffffffffffffffull) >> 60;
     out[4] = min(x[0], 3) + max(-9, x[0]);
 }
+
+struct Half { float u, v; };
+struct Mixed { unsigned char c; int m; float f; short h[2]; Half w; };
+__device__ float twice(float *p) { return *p *= 2.0f; }
+__device__ void turn(Half &a) { float t = a.u; a.u = -a.v; a.v = t; }
+__device__ int digits(const short *h) { return h[0] * 10 + h[1]; }
+
+// The address of a member that lies in memory of mixed types.
+__global__ void member_address(long long *out, const int *x, int n)
+{
+    Mixed s = {1, x[3] * 1000, 1.5f, {3, 4}, {0.5f, 2.0f}};
+    bump(s.m, 70000);
+    int *p = &s.m;
+    *p += 5;
+    p[0] += 100000;
+    out[0] = s.m;
+    out[1] = (int)(twice(&s.f) + s.f);
+    turn(s.w);
+    Half *q = &s.w;
+    q->u += 8.0f;
+    out[2] = (int)(s.w.u * 100.0f + s.w.v * 2.0f);
+    out[3] = digits(s.h) + digits(&s.h[0]) * 100;
+}

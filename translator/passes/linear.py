@@ -131,19 +131,19 @@ class Lower(Variables):
                 return x.Element(p.var, p.indices, p.type, e.span)
             return m.cells_pointer(p)
         if isinstance(p.type, Array):
-            return m.pointer_to(p)
+            return m.pointer_to(p, m.unit_of(p.type))
         assert isinstance(p.type, Scalar | Pointer)
         if isinstance(p.type, Pointer):
             self.sink.report("CP3006", e.span)
         return m.scalar_at(p, p.type)
 
     def address(self, e: Expr) -> Expr:
-        """A pointer (to its unit) to lvalue `e`."""
+        """A pointer to lvalue `e`, in units of its own type (a member of mixed memory is in bytes)."""
         p = self.referent(e)
         if isinstance(p, m.Cells):
             return m.cells_pointer(p)
         if isinstance(p, m.Memory):
-            return m.pointer_to(p)
+            return m.pointer_to(p, m.unit_of(e.type))
         # An rvalue or a register without memory: a temporary lives as long as the call that needs it.
         box = self._box(self.fresh("temp", e.type), e.type)
         items = p.items if isinstance(p, m.Parts) else (VarRef(p.var),)
