@@ -9,6 +9,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Int32, Numeric, Pointer
+from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -25,6 +26,17 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
     address = x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def idiv(a: Numeric, b: Numeric) -> Numeric:
+    """a / b as in C, rounded towards zero; both of one integer type."""
+    kind = type(a) if isinstance(a, Numeric) else type(b) if isinstance(b, Numeric) else Int32
+    a, b = kind(a), kind(b)
+    if isinstance(a.value, int) and isinstance(b.value, int) and b.value != 0:
+        quotient = abs(a.value) // abs(b.value)
+        return kind(quotient if (a.value < 0) == (b.value < 0) else -quotient)
+    divide = arith.divsi if kind.signed else arith.divui
+    return kind(divide(a.ir_value(), b.ir_value()))
 
 
 @cute.jit
@@ -57,7 +69,8 @@ def barrier_in_loop_kernel(
     r = bidx
     while r < rows:
         acc = Int32(0)
-        for c in cutlass.range(t, n, 128, unroll=4):
+        for c_round in cutlass.range(0, idiv(n - t + 127, Int32(128)), 1, unroll=4):
+            c = t + c_round * 128
             acc = acc + (x[r * n + c] & 1023)
         total = block_sum(s.data_ptr(), t, acc)
         if t == 0:

@@ -57,7 +57,7 @@ def loop_countdown_unsigned_kernel(
         while k_2 < 16:
             r = r + 1
             k_2 = k_2 - 1
-        for k_3 in cutlass.range(Int32(count), -1, -4, unroll=4):
+        for k_3 in cutlass.range(Int32(count), -1, -4):
             r = r + k_3
         c = Uint8(5)
         running_1 = Boolean(True)
