@@ -89,6 +89,7 @@ CODES: dict[str, Code] = {
     # ---- CP3001-3099: passes
     "CP3001": Code(_E, "this form is not supported: {what}"),
     "CP3006": Code(_E, "a pointer kept in memory or made from an integer: its address space is unknown"),
+    "CP3007": Code(_N, "a pointer read from memory is taken to point to global memory"),
     # ---- CP4001-4099: writing CuTe DSL
     "CP4001": Code(_E, "no CuTe DSL text for {what}"),
     "CP4002": Code(_E, "a pointer made from a constant or an integer"),

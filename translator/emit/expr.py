@@ -15,7 +15,21 @@ from translator.mapping.resolve import DSL_TYPES
 from translator.mapping.rule import Rule
 from translator.model import expr as x
 from translator.model.expr import Expr, Var
-from translator.model.types import BF16, BOOL, F16, F32, F64, I32, I64, VOID, Array, Pointer, Scalar, Type
+from translator.model.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    U64,
+    VOID,
+    Array,
+    Pointer,
+    Scalar,
+    Type,
+)
 from translator.model.walk import walk_expr
 from translator.passes.guards import OPAQUE
 from translator.passes.ranges import Range, is_index, is_special_only

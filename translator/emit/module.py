@@ -123,12 +123,7 @@ def _function(
     params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
     if f.is_kernel:
         renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
-    seen = set(f.params) | {
-        s.var
-        for s in f.body
-        if isinstance(s, Decl) and isinstance(s.var.type, Pointer) and s.init is not None
-    }
-    st = Statements(out, ex, f, seen)
+    st = Statements(out, ex, f, set(f.params))
     traced.enter(f)
     out.comment(f.comments)
     out.line(decorator)

@@ -13,7 +13,7 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, Array, Pointer, Scalar
-from translator.model.walk import used, walk_expr, walk_exprs
+from translator.model.walk import used, walk_expr, walk_exprs, walk_stmts
 from translator.passes.loops import assigned
 
 
@@ -85,6 +85,8 @@ class Statements:
     def declare(self, s: Decl) -> None:
         v, t = s.var, s.var.type
         name = self.ex.var(v)
+        if self.out.depth == 1:  # what is made in a branch does not exist after it
+            self.seen.add(v)
         if v.storage == "dynamic_shared":
             assert isinstance(t, Pointer | Array)
             unit = t.to if isinstance(t, Pointer) else t.of
@@ -119,21 +121,47 @@ class Statements:
 
     def pointer_start(self, s: Decl) -> str:
         """A pointer variable's first value; without one, the base of what it is assigned later."""
-        if s.init is not None and not (isinstance(s.init, x.Literal) and s.init.value == 0):
+        null = isinstance(s.init, x.Literal) and s.init.value == 0
+        if s.init is not None and not null:
             return self.ex.text(s.init)
-        for e in walk_exprs(self.function.body):
-            if isinstance(e, x.Assign) and isinstance(e.target, VarRef) and e.target.var == s.var:
-                root = e.value
-                while isinstance(root, x.PtrAdd | x.Cast):
-                    root = root.pointer if isinstance(root, x.PtrAdd) else root.operand
-                if isinstance(root, VarRef) and root.var in self.seen and s.init is None:
-                    made = root
-                    if made.type != s.var.type and isinstance(made.type, Pointer):
-                        assert isinstance(s.var.type, Pointer)
-                        return self.ex.text(x.Cast(made, s.var.type))
-                    return self.ex.text(made)
-        self.ex.sink.report("CP4004", s.span, name=s.var.name)
-        return "None"
+        base = self.base_of(s.var, {s.var})
+        kind = s.var.type
+        assert isinstance(kind, Pointer)
+        if base is None:
+            self.ex.sink.report("CP4004", s.span, name=s.var.name)
+            return "None"
+        if null:
+            return self.null(base, kind)
+        return self.ex.text(base if base.type == kind else x.Cast(base, kind))
+
+    def null(self, base: Expr, kind: Pointer) -> str:
+        self.ex.needs.helpers["null_pointer"] = None
+        return f"null_pointer({self.ex.text(base)}, {self.ex.dtype(kind.to)})"
+
+    def base_of(self, v: Var, met: set[Var]) -> Expr | None:
+        """A pointer that exists by now, into the memory that pointer variable `v` will walk in."""
+        values = [
+            e.value
+            for e in walk_exprs(self.function.body)
+            if isinstance(e, x.Assign) and isinstance(e.target, VarRef) and e.target.var == v
+        ]
+        values += [
+            d.init for d in walk_stmts(self.function.body) if isinstance(d, Decl) and d.var == v and d.init
+        ]
+        while values:
+            root = values.pop(0)
+            while isinstance(root, x.PtrAdd) or (isinstance(root, x.Cast) and isinstance(root.type, Pointer)):
+                root = root.pointer if isinstance(root, x.PtrAdd) else root.operand
+            if isinstance(root, x.Conditional):
+                values += [root.then, root.other]
+            named = root.array if isinstance(root, x.Decay) else root
+            if not isinstance(named, VarRef) or named.var in met:
+                continue
+            if named.var in self.seen:
+                return root
+            if isinstance(root, VarRef) and (found := self.base_of(named.var, met | {named.var})) is not None:
+                return found
+        return None
 
     # -- effects -----------------------------------------------------------------------------------------
 

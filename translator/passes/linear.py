@@ -134,7 +134,7 @@ class Lower(Variables):
             return m.pointer_to(p, m.unit_of(p.type))
         assert isinstance(p.type, Scalar | Pointer)
         if isinstance(p.type, Pointer):
-            self.sink.report("CP3006", e.span)
+            self.sink.report("CP3007", e.span)
         return m.scalar_at(p, p.type)
 
     def address(self, e: Expr) -> Expr:
@@ -213,7 +213,9 @@ class Lower(Variables):
         to = m.lowered(e.type)
         if isinstance(to, Pointer) and isinstance(inner.type, Pointer):
             return inner if same(inner.type, to) else replace(e, operand=inner, type=to)
-        if isinstance(to, Pointer) and not isinstance(inner, x.Literal):
+        if isinstance(to, Pointer):
+            if isinstance(inner, x.Literal) and inner.value == 0:
+                return x.Literal(0, to, e.span)
             self.sink.report("CP3006", e.span)
         return replace(e, operand=inner, type=to)
 

@@ -11,7 +11,7 @@ from translator.model import stmt as st
 from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, ExprStmt, If, Stmt, Unpack, VectorStore
-from translator.model.types import BOOL, I32, VOID, Array, Pointer, Scalar, Struct, Type
+from translator.model.types import BOOL, I32, U64, VOID, Array, Pointer, Scalar, Struct, Type
 from translator.model.walk import declared, used, walk_expr
 from translator.passes import memory as m
 from translator.passes.linear import Lower
@@ -114,7 +114,7 @@ class Linear(Lower):
             return
         for leaf, target in zip(m.leaves(t), targets, strict=True):
             if isinstance(leaf.type, Pointer):
-                self.sink.report("CP3006", self.span)
+                self.sink.report("CP3007", self.span)
             at = replace(p, type=leaf.type, const=p.const + leaf.offset // p.unit.size)
             value = m.scalar_at(at, leaf.type)
             self.out.append(Decl(target.var, value, self.span) if declare else self.set(target, value))
@@ -132,9 +132,23 @@ class Linear(Lower):
         for leaf, value in zip(m.leaves(t), values, strict=True):
             at = replace(p, type=leaf.type, const=p.const + leaf.offset // p.unit.size)
             if isinstance(leaf.type, Pointer):
-                self.sink.report("CP3006", self.span)
+                value = self._address_of(value)
+                self.out.append(self.set(m.scalar_at(replace(at, type=U64), U64), value))
                 continue
             self.out.append(self.set(m.scalar_at(at, leaf.type), value))
+
+    def _address_of(self, pointer: Expr) -> Expr:
+        """A pointer as the address to keep in memory; only one into global memory comes back as it went."""
+        root = pointer
+        while isinstance(root, x.PtrAdd | x.Cast) and isinstance(root.type, Pointer):
+            root = root.pointer if isinstance(root, x.PtrAdd) else root.operand
+        if isinstance(root, x.Literal):
+            return x.Literal(int(root.value), U64)
+        loaded = root.type == U64  # it was kept in memory before
+        given = isinstance(root, VarRef) and root.var.storage == "param" and self.function.is_kernel
+        if not (loaded or given):
+            self.sink.report("CP3006", pointer.span)
+        return x.Cast(pointer, U64, pointer.span)
 
     # -- assignments -----------------------------------------------------------------------------------
 
@@ -146,6 +160,11 @@ class Linear(Lower):
         if not isinstance(e.target, x.LVALUES):
             return self._assign_through(e, keep=keep)
         target_lvalue = e.target
+        if isinstance(e.target.type, Pointer) and isinstance(kept := self.place(e.target), m.Memory):
+            old = m.scalar_at(kept, e.target.type)
+            made = self.held(self._combined(e, old, self.value(e.value)))
+            self.store(kept, [made])
+            return made
         value, target = self.ordered(lambda: self.value(e.value), lambda: self.read(target_lvalue))
         made = self._combined(e, target, value)
         if keep and not isinstance(target, VarRef):

@@ -12,7 +12,7 @@ from translator.model import expr as x
 from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, Stmt
-from translator.model.types import Array, Pointer, Scalar, Struct, Type, uniform_scalar
+from translator.model.types import SCALARS, Array, Pointer, Struct, Type, uniform_scalar
 from translator.model.walk import root_var, walk_exprs, walk_stmts
 from translator.passes import memory as m
 
@@ -125,8 +125,9 @@ class Variables:
         unit = m.unit_of(t)
         if unit.size < t.align and not (isinstance(t, Struct | Array) and uniform_scalar(t)):
             # A byte-addressed object is declared in words of its alignment, so that its leaves are aligned.
-            words = Scalar(f"u{8 * t.align}", 8 * t.align, False)
-            array = Var(v.uid, v.name, Array(words, -(-t.size // t.align)), v.storage, span=v.span)
+            width = min(t.align, 8)
+            words = SCALARS[f"u{8 * width}"]
+            array = Var(v.uid, v.name, Array(words, -(-t.size // width)), v.storage, span=v.span)
             base: Expr = x.Cast(x.Decay(VarRef(array), Pointer(words)), Pointer(unit))
         else:
             array = Var(v.uid, v.name, Array(unit, max(1, t.size // unit.size)), v.storage, span=v.span)
