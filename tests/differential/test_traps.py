@@ -45,6 +45,7 @@ EXPECTED: dict[str, list[int | float]] = {
     "conditional_place": [78],
     "max_of_long": [1, 1, 1, 2147483644],
     "void_arms": [42],
+    "long_way_up": [-1575],
     "member_address": [370005, 6, 601, 3434],
     "unsigned_extremes": [7, 2147483648, 9, 15, -14],
     "return_in_do": [101, 2],

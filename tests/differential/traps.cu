@@ -405,3 +405,10 @@ __global__ void member_address(long long *out, const int *x, int n)
     out[2] = (int)(s.w.u * 100.0f + s.w.v * 2.0f);
     out[3] = digits(s.h) + digits(&s.h[0]) * 100;
 }
+
+__global__ void long_way_up(long long *out, const int *x, int n)
+{
+    long long s = 0;
+    for (int c = x[0] * 280000000; c < x[3] * 9000000; c += 16777216) s += x[c & 7];
+    out[0] = s;
+}

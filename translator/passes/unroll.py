@@ -7,7 +7,7 @@ two loads are in flight together. Counted from zero by one, the number of rounds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -17,9 +17,11 @@ from translator.model import stmt as st
 from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, ForRange, Stmt
-from translator.model.types import I32
+from translator.model.types import I32, I64, Type
 from translator.model.walk import declared, map_functions, map_stmts, used, walk_exprs, walk_stmts
+from translator.passes.integers import known_ranges
 from translator.passes.loops import assigned, invariant
+from translator.passes.ranges import Range, is_index
 
 NVCC_UNROLL = 4  # how far nvcc unrolls a loop of unknown length
 STATEMENTS = 12  # a body up to this long is short
@@ -45,22 +47,29 @@ def _waits(e: Expr) -> bool:
     return rule is not None and "sync" in rule.effects
 
 
-def _from_zero(s: ForRange, uids: Iterator[int]) -> Stmt:
+def _from_zero(s: ForRange, uids: Iterator[int], known: Mapping[Var, Range]) -> Stmt:
     if not _short(s) or not invariant(s.start, assigned(s.body) | {s.var}):
         return s
     assert isinstance(s.step, x.Literal)
     t, step = s.var.type, int(s.step.value)
-    reach: Expr = s.stop
+    wide, reach = t, s.stop
     if not (isinstance(s.start, x.Literal) and s.start.value == 0):
-        reach = x.Binary("-", s.stop, s.start, t)
-    rounds = x.Binary("/", x.Binary("+", reach, x.Literal(step - 1, t), t), x.Literal(step, t), t)
+        if t == I32 and not is_index(s.start, known):  # from below zero, the distance may exceed 31 bits
+            wide = I64
+        reach = x.Binary("-", _as(s.stop, wide), _as(s.start, wide), wide)
+    reach = x.Binary("+", reach, x.Literal(step - 1, wide), wide)
+    rounds = _as(x.Binary("/", reach, x.Literal(step, wide), wide), t)
     counter = Var(next(uids), f"{s.var.name}_round", t, span=s.var.span)
     value: Expr = x.Binary("*", VarRef(counter), x.Literal(step, t), t)
-    if reach is not s.stop:
+    if not (isinstance(s.start, x.Literal) and s.start.value == 0):
         value = x.Binary("+", s.start, value, t)
     body = (Decl(s.var, value, s.span), *s.body)
     zero, one = x.Literal(0, t), x.Literal(1, I32)
     return replace(s, var=counter, start=zero, stop=rounds, step=one, body=body, unroll=NVCC_UNROLL)
+
+
+def _as(e: Expr, t: Type) -> Expr:
+    return e if e.type == t else x.Cast(e, t, e.span)
 
 
 def unroll_stepped(model: KernelModel) -> KernelModel:
@@ -70,7 +79,8 @@ def unroll_stepped(model: KernelModel) -> KernelModel:
     uids = count(1 + max(taken, default=0))
 
     def function(f: Function) -> Function:
-        body = map_stmts(f.body, lambda s: _from_zero(s, uids) if isinstance(s, ForRange) else s)
+        known = known_ranges(f)
+        body = map_stmts(f.body, lambda s: _from_zero(s, uids, known) if isinstance(s, ForRange) else s)
         return f if body is f.body else replace(f, body=body)
 
     return map_functions(model, function)
