@@ -242,7 +242,7 @@ class Spec(Strict):
     original: Original
     port: Port
     launch: Launch
-    arg: list[AnyArg] = Field(min_length=1)
+    arg: list[AnyArg] = []
     case: list[Case] = Field(min_length=1)
     tolerance: Tolerance = Tolerance()
     bench: Bench = Bench()

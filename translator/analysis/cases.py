@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ _TYPICAL_WORK, _LARGE_WORK = 1 << 28, 1 << 33
 _BOUNDARY_WORK = 1 << 27
 _THREADS, _GRID_YZ, _GRID_X = 1024, 65535, (1 << 31) - 1
 _SHARED = 227 * 1024
+_SEARCHED = (1, 2, 3, 4, 7, 16, 33, 64, 129, 256, 1000, 4099)  # sizes tried together where growing finds none
+_TRIES = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,12 @@ class Case:
 
 
 def cases(wanted: Sized) -> list[Case]:
-    """Boundary cases, a typical and a large one. One case without sizes if there are none."""
+    """Boundary cases, a typical and a large one. One case without sizes if there are none.
+
+    Every expression has a value in every case, and the launch can be made; no case if that can't be had.
+    """
     if not wanted.sizes:
-        return [Case("only", "typical", {})]
+        return [Case("only", "typical", {})] if _within(wanted, {}, _LARGE_ELEMENTS, _LARGE_WORK) else []
     tiles = {s: _tile(s, wanted) for s in wanted.sizes}
     found: list[Case] = []
     seen: set[tuple[int, ...]] = set()
@@ -60,7 +66,24 @@ def cases(wanted: Sized) -> list[Case]:
         )
     add("typical", _grown(wanted, _TYPICAL_ELEMENTS, _TYPICAL_WORK, 3), _TYPICAL_ELEMENTS * 2, _TYPICAL_WORK)
     add("large", _grown(wanted, _LARGE_ELEMENTS, _LARGE_WORK, 0), _LARGE_ELEMENTS, _LARGE_WORK)
-    return found
+    return found or _searched(wanted)
+
+
+def _searched(wanted: Sized) -> list[Case]:
+    """Cases of sizes that fit together by chance: `hi - lo` rows want lo below hi."""
+    found: dict[str, dict[str, int]] = {}
+    for scale in (1, 8):
+        draw = random.Random(1)  # the same cases for the same kernel
+        for _ in range(_TRIES):
+            sizes = {s: _rounded(draw.choice(_SEARCHED), wanted.multiples.get(s, 1)) for s in wanted.sizes}
+            if _within(wanted, sizes, _TYPICAL_ELEMENTS * 2 * scale**3, _TYPICAL_WORK * scale**3):
+                found.setdefault(_name(sizes), sizes)
+            if len(found) == 6:
+                break
+        if found:
+            break
+    ordered = sorted(found, key=lambda n: sum(found[n].values()))
+    return [Case(n, "boundary" if n != ordered[-1] else "typical", found[n]) for n in ordered]
 
 
 def _boundaries(wanted: Sized, tiles: Mapping[str, int]) -> list[Callable[[int, str], int]]:
@@ -133,32 +156,35 @@ def _rounded(value: int, multiple: int, *, down: bool = False) -> int:
 
 
 def _within(wanted: Sized, sizes: Mapping[str, int], elements: int, work: int) -> bool:
-    counts = [number(t, sizes) for t in wanted.elems if names_in(t)]  # no size changes a constant
-    if any(c is not None and not 0 <= c <= elements for c in counts):
+    """Whether everything has a value, the launch can be made, and memory and work are within bounds."""
+    for text in wanted.elems:
+        count = number(text, sizes)
+        # no size changes a constant
+        if count is None or count < 0 or (count > elements and names_in(text)):
+            return False
+    threads = _product([number(t, sizes) for t in wanted.block], _THREADS)
+    if threads is None:
         return False
     grid = [number(t, sizes) for t in wanted.grid]
-    block = [number(t, sizes) for t in wanted.block]
-    threads = _product(block)
-    if threads is not None and not 1 <= threads <= _THREADS:
-        return False
     limits = (_GRID_X, _GRID_YZ, _GRID_YZ)
-    if any(g is not None and not 1 <= g <= most for g, most in zip(grid, limits, strict=True)):
+    if any(g is not None and g > most for g, most in zip(grid, limits, strict=True)):
         return False
+    blocks = _product(grid, _GRID_X)
     shared = number(wanted.smem, sizes)
-    if shared is not None and not 0 <= shared <= _SHARED:
+    if blocks is None or shared is None or not 0 <= shared <= _SHARED:
         return False
-    blocks = _product(grid)
     trips = max((number(t, sizes) or 1 for t in wanted.work), default=1)
-    return blocks is None or threads is None or blocks * threads * trips <= work
+    return blocks * threads * trips <= work or not sizes
 
 
-def _product(values: Sequence[int | None]) -> int | None:
+def _product(values: Sequence[int | None], most: int) -> int | None:
+    """The product of counts of 1 at least; None if one is none, or all together are too many."""
     total = 1
     for v in values:
-        if v is None:
+        if v is None or v < 1:
             return None
         total *= v
-    return total
+    return total if total <= most else None
 
 
 def _name(sizes: Mapping[str, int]) -> str:

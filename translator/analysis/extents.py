@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from translator.analysis import values as v
 from translator.analysis.access import Accesses
+from translator.analysis.launch_shape import readable
 from translator.analysis.poly import Poly, largest
 from translator.analysis.values import LOADED, Access
 from translator.model.expr import Var
@@ -32,6 +33,7 @@ class Buffer:
     elems: Poly | None = None
     complete: bool = True  # every access could be bounded
     init: str = ""
+    limits: list[str] = field(default_factory=list)  # what bounds the values, if they index something
     host: Poly | None = None  # elements the host allocates, if known
 
 
@@ -179,7 +181,7 @@ def _lookup(made: Extents, found: Accesses, a: Access) -> None:
         needed = values.plus(-1) * stride + first
         indexed.elems = needed if indexed.elems is None else v.upper(indexed.elems, needed)
     if name not in made.offsets:
-        source.init = _smaller(source.init, f"index:{values.text()}")
+        _limit(source, values.text())
 
 
 def _bound(indexed: Buffer | None, a: Access, stride: Poly, first: Poly, made: Extents) -> Poly | None:
@@ -230,11 +232,12 @@ def _narrow(source: Buffer, a: Access) -> None:
     if top is not None and a.room is not None and last is not None and last >= a.room:
         top = min(top, max(1, a.room // max(1, a.size)))
     if top is not None and not source.init:
-        source.init = f"index:{top}"
+        _limit(source, str(top))
 
 
-def _smaller(old: str, new: str) -> str:
-    if not old.startswith("index:") or old == new:
-        return new
-    one, other = old.removeprefix("index:"), new.removeprefix("index:")
-    return f"index:min({one}, {other})"
+def _limit(source: Buffer, text: str) -> None:
+    """Values of `source` are below `text` too."""
+    if text not in source.limits:
+        source.limits.append(text)
+    one = source.limits[0] if len(source.limits) == 1 else f"min({', '.join(source.limits)})"
+    source.init = f"index:{one if readable(one) else '1'}"

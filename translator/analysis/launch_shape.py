@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cache
 
 from translator.analysis.poly import Poly
+from verify.expr import ExprError, evaluate_int, names_of
 
 _LEVEL = {
     ast.Or: 1, ast.And: 2, ast.BitOr: 3, ast.BitXor: 4, ast.BitAnd: 5, ast.LShift: 8, ast.RShift: 8,
@@ -80,66 +82,30 @@ def _poly(node: ast.expr) -> Poly:
 
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_CALLS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b)}
 
 
-def names_in(text: str) -> set[str]:
+@cache
+def names_in(text: str) -> frozenset[str]:
     """Sizes that a C expression speaks of."""
-    return set(_NAME.findall(text)) - set(_CALLS)
+    try:
+        return frozenset(names_of(text))
+    except ExprError:
+        return frozenset(_NAME.findall(text))
+
+
+@cache
+def readable(text: str) -> bool:
+    """Whether a spec may hold the expression."""
+    try:
+        names_of(text)
+    except ExprError:
+        return False
+    return True
 
 
 def number(text: str, sizes: Mapping[str, int]) -> int | None:
-    """The value of a C expression over sizes that aren't negative; None if it has none."""
-    python = re.sub(r"!(?!=)", " not ", text.replace("/", "//").replace("&&", " and ").replace("||", " or "))
-    while "?" in python:
-        changed = re.sub(r"([^?:()]+)\?([^?:()]+):([^?:()]+)", r" (\2) if (\1) else (\3) ", python)
-        if changed == python:
-            return None
-        python = changed
+    """The value of a C expression over sizes, as a spec has it; None if it has none."""
     try:
-        return _number(ast.parse(python.strip(), mode="eval").body, sizes)
-    except (SyntaxError, ValueError, KeyError, ArithmeticError):
+        return evaluate_int(text, sizes)
+    except ExprError:
         return None
-
-
-def _number(node: ast.expr, sizes: Mapping[str, int]) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ast.Name):
-        return sizes[node.id]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return int(_CALLS[node.func.id](*(_number(a, sizes) for a in node.args)))
-    if isinstance(node, ast.IfExp):
-        return _number(node.body if _number(node.test, sizes) else node.orelse, sizes)
-    if isinstance(node, ast.BoolOp):
-        values = [_number(v, sizes) for v in node.values]
-        return int(all(values)) if isinstance(node.op, ast.And) else int(any(values))
-    if isinstance(node, ast.UnaryOp):
-        inner = _number(node.operand, sizes)
-        return (
-            -inner
-            if isinstance(node.op, ast.USub)
-            else ~inner
-            if isinstance(node.op, ast.Invert)
-            else int(not inner)
-        )
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return int(
-            _COMPARE[type(node.ops[0])](_number(node.left, sizes), _number(node.comparators[0], sizes))
-        )
-    if isinstance(node, ast.BinOp):
-        left, right = _number(node.left, sizes), _number(node.right, sizes)
-        return _APPLY[type(node.op)](left, right)
-    raise ValueError(ast.dump(node))
-
-
-_COMPARE: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Eq: lambda a, b: a == b, ast.NotEq: lambda a, b: a != b, ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b, ast.Gt: lambda a, b: a > b, ast.GtE: lambda a, b: a >= b,
-}  # fmt: skip
-_APPLY: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
-    ast.FloorDiv: lambda a, b: a // b, ast.Mod: lambda a, b: a % b, ast.LShift: lambda a, b: a << min(b, 62),
-    ast.RShift: lambda a, b: a >> b, ast.BitOr: lambda a, b: a | b, ast.BitXor: lambda a, b: a ^ b,
-    ast.BitAnd: lambda a, b: a & b,
-}  # fmt: skip

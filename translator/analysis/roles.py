@@ -12,13 +12,14 @@ from translator.model import expr as x
 from translator.model.expr import Expr, Var
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, Return
-from translator.model.types import Array, Pointer
-from translator.model.walk import operands, stmt_exprs, walk_exprs, walk_stmts
+from translator.model.types import Array, Pointer, Scalar
+from translator.model.walk import operands, stmt_exprs, walk_expr, walk_exprs, walk_stmts
 
 Role: TypeAlias = Literal["in", "out", "inout"]
 
 _READS = re.compile(r"__ld\w+|tex\w+|memcmp")
 _WRITES = re.compile(r"__st\w+|memset")
+_ATOMIC = re.compile(r"atomic\w+")
 _COPIES = frozenset({"memcpy", "__pipeline_memcpy_async"})
 
 
@@ -212,3 +213,29 @@ def _holds_pointer(v: Var) -> bool:
 
 def _is_address(e: Expr) -> bool:
     return isinstance(e.type, Pointer)
+
+
+def only_atomics(model: KernelModel, var: Var) -> bool:
+    """True where the kernel touches a buffer through atomics alone: an accumulator, which starts at zero."""
+    plain = False
+    atomic = False
+    for f in (model.kernel, *model.functions):
+        for e in walk_exprs(f.body):
+            if isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name):
+                atomic = atomic or (bool(e.args) and _speaks_of(e.args[0], var))
+            elif isinstance(e, x.Assign | x.IncDec) and _speaks_of(e.target, var):
+                plain = True
+    return atomic and not plain
+
+
+def _speaks_of(e: x.Expr, var: Var) -> bool:
+    return any(isinstance(part, x.VarRef) and part.var == var for part in walk_expr(e))
+
+
+def float_atomics(model: KernelModel) -> bool:
+    for f in (model.kernel, *model.functions):
+        for e in walk_exprs(f.body):
+            is_atomic = isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name) is not None
+            if is_atomic and isinstance(e.type, Scalar) and e.type.is_float:
+                return True
+    return False

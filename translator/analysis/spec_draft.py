@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from translator.analysis.access import Accesses, Shape, accesses
-from translator.analysis.cases import Sized, cases
+from translator.analysis.cases import Case, Sized
 from translator.analysis.extents import DTYPES, Buffer, Extents, extents, field_names
-from translator.analysis.launch_shape import c_text, marked, names_in, poly_of
+from translator.analysis.launch_shape import c_text, marked, names_in, number, poly_of, readable
 from translator.analysis.poly import Poly
-from translator.analysis.roles import Role, roles
-from translator.analysis.values import LAUNCHED
+from translator.analysis.roles import Role, float_atomics, only_atomics, roles
+from translator.analysis.settle import settle
+from translator.analysis.spec_text import key, quoted, table
+from translator.analysis.values import LAUNCHED, LOADED
 from translator.diag.codes import CODES
 from translator.diag.diagnostic import Sink
 from translator.model import expr as x
@@ -24,7 +25,6 @@ from translator.model.walk import walk_exprs
 
 _DEFAULT_BLOCK = 256
 _FLOATS = (0.5, 1.25, -0.75, 2.5)  # values of float arguments nobody gave, in turn
-_ATOMIC = re.compile(r"atomic\w+")
 
 
 class Port(Protocol):
@@ -66,45 +66,87 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     described = extents(model, found, allocated, {s for p in shape.grid for s in p.symbols})
     use = roles(model)
     args = _arguments(draft, described, use, found)
-    elems = [str(a["elems"]) for a in args if "elems" in a]
-    for text in (*draft.grid, *draft.block, draft.smem, *elems):
-        for name in sorted(names_in(text)):
-            draft.sizes.setdefault(name, None)
     args += _globals(draft, described, use)
     if draft.assumed:
         names = ", ".join(name for name, _ in draft.assumed)
         draft.ask("CP3106", scalars=names, values=", ".join(str(n) for _, n in draft.assumed))
-    shapes = cases(
-        Sized(
-            tuple(draft.sizes),
-            _three(draft.grid),
-            _three(draft.block),
-            draft.smem,
-            tuple(elems),
-            tuple(w.text() for w in sorted(found.work, key=lambda w: w.text())),
-            described.multiples,
-            {k: n for k, n in draft.sizes.items() if n is not None},
-        )
-    )
+    shapes = _settled(draft, args, found, described)
     lines = _head(draft, port)
     renamed = dict(port.renames)
     for arg in args:
-        lines += ["", "[[arg]]", *_table(arg, renamed)]
+        lines += ["", "[[arg]]", *table(arg, renamed)]
     for case in shapes:
-        sizes = ", ".join(f"{_key(k)} = {n}" for k, n in case.sizes.items())
+        sizes = ", ".join(f"{key(k)} = {n}" for k, n in case.sizes.items())
         lines += [
             "",
             "[[case]]",
-            f"name = {_quoted(case.name)}",
+            f"name = {quoted(case.name)}",
             f'role = "{case.role}"',
             f"sizes = {{ {sizes} }}",
         ]
     lines += ["", "[tolerance]", 'rule = "original"']
-    if _float_atomics(model):
+    if float_atomics(model):
         lines.append("order_dependent = true")
     for code, text in draft.questions:
-        lines += ["", "[[question]]", f'code = "{code}"', f"text = {_quoted(text)}"]
+        lines += ["", "[[question]]", f'code = "{code}"', f"text = {quoted(text)}"]
     return "\n".join(lines) + "\n"
+
+
+def _settled(draft: _Draft, args: list[dict[str, object]], found: Accesses, described: Extents) -> list[Case]:
+    """The cases. What no case can satisfy is replaced in the draft and its `args`, and asked about."""
+    buffers = [a for a in args if "elems" in a]
+    elems = [str(a["elems"]) for a in buffers]
+    for text in (*draft.grid, *draft.block, draft.smem, *elems):
+        for name in sorted(names_in(text) if readable(text) else ()):
+            draft.sizes.setdefault(name, None)
+    wanted = Sized(
+        tuple(draft.sizes),
+        _three(draft.grid),
+        _three(draft.block),
+        draft.smem,
+        tuple(elems),
+        tuple(w.text() for w in sorted(found.work, key=lambda w: w.text())),
+        described.multiples,
+        {k: n for k, n in draft.sizes.items() if n is not None},
+    )
+    settled = settle(wanted, [str(b["name"]) for b in buffers], _taken(draft.model))
+    made, kernel = settled.wanted, draft.model.kernel.name
+
+    def short(texts: Sequence[str]) -> str:
+        text = " x ".join(texts)
+        return text if len(text) < 200 else text[:197] + "..."
+
+    for buffer, text in zip(buffers, made.elems, strict=True):
+        if str(buffer["name"]) in settled.fresh:
+            buffer["elems"] = text
+            draft.ask("CP3104", buffer=str(buffer["name"]), elems=text)
+    if "grid" in settled.fresh:
+        draft.ask("CP3102", kernel=kernel, text=short(draft.grid), grid=" x ".join(made.grid))
+    if "block" in settled.fresh:
+        draft.ask("CP3103", kernel=kernel, text=short(draft.block), block=" x ".join(made.block))
+    if "smem" in settled.fresh:
+        draft.ask("CP3109", kernel=kernel, text=short([draft.smem]), smem=made.smem)
+    draft.grid, draft.block, draft.smem = [*made.grid], [*made.block], made.smem
+    for buffer in buffers:
+        init = str(buffer.get("init", ""))
+        if init.startswith("index:"):
+            buffer["init"] = f"index:{_limit(init.removeprefix('index:'), settled.cases)}"
+    return settled.cases
+
+
+def _limit(text: str, shapes: Sequence[Case]) -> str:
+    """What indices stay below: at least 1 in every case, and 1 if it has no value in one."""
+    found = [number(text, case.sizes) for case in shapes]
+    if any(n is None for n in found):
+        return "1"
+    return text if all(n is not None and n >= 1 for n in found) else f"max({text}, 1)"
+
+
+def _taken(model: KernelModel) -> set[str]:
+    """Names of the arguments, and of what is in them: an expression that says one means it."""
+    params = model.kernel.params
+    inner = {f"{p.name}_{n}" for p in params if isinstance(p.type, Struct) for n in field_names(p.type)}
+    return {p.name for p in params} | {g.var.name for g in model.globals} | inner
 
 
 # ---- launch
@@ -167,6 +209,8 @@ def _shape(draft: _Draft, free: Accesses) -> Shape:
     for k, axis in enumerate("xyz"):
         given = "" if launch is None else _axis(launch.grid[k])
         cover = free.covers.get(k)
+        if cover is not None and any(s[0] == LOADED for s in cover[0].symbols):
+            cover = None  # what memory holds is no argument
         if given and (not given.isdigit() or given == "1" or cover is not None):
             grid.append(given)
         elif given:
@@ -201,7 +245,7 @@ def _invented(draft: _Draft, launch: Launch | None, k: int, axis: str) -> str:
     if not used and (launch is None or k):
         return "1"
     text = "" if launch is None else launch.grid[k].text
-    size = text if text.isidentifier() else f"grid_{axis}"
+    size = text if text.isidentifier() and text not in _taken(draft.model) else f"grid_{axis}"
     draft.sizes.setdefault(size, None)
     return size
 
@@ -274,7 +318,7 @@ def _asked(draft: _Draft, described: Extents, found: Accesses) -> set[str]:
         b.init.removeprefix("index:") for b in described.buffers.values() if b.init.startswith("index:")
     ]
     texts += [w.text() for w in found.work]
-    return {n for t in texts for n in names_in(t)}
+    return {n for t in texts for n in names_in(t)} | described.tables.keys()
 
 
 def _scalar(
@@ -286,8 +330,9 @@ def _scalar(
 
 
 def _value(draft: _Draft, name: str, t: Scalar, value: float | int | None, asked: set[str]) -> object:
-    if t.is_integer and t != BOOL and name in asked:
-        draft.sizes[name] = int(value) if isinstance(value, int) and value > 0 else None
+    if t != BOOL and name in asked:
+        known = value is not None and 0 < value < 1 << 31  # of a float, neither NaN nor infinity
+        draft.sizes[name] = int(value) if known and value is not None else None
         return name
     if value is not None and value == value and abs(value) != float("inf"):
         return bool(value) if t == BOOL else float(value) if t.is_float else int(value)
@@ -357,41 +402,13 @@ def _elements(draft: _Draft, described: Extents, buffer: Buffer) -> str:
 def _init(model: KernelModel, buffer: Buffer, role: Role) -> str:
     if role == "out":
         return "zeros"
-    if role == "inout" and _only_atomics(model, buffer.var):
+    if role == "inout" and only_atomics(model, buffer.var):
         return "zeros"
     return "normal" if _is_float(buffer.dtype) else "small_int" if buffer.dtype != "bool" else "uniform"
 
 
 def _is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
-
-
-def _only_atomics(model: KernelModel, var: Var) -> bool:
-    """True where the kernel touches a buffer through atomics alone: an accumulator, which starts at zero."""
-    plain = False
-    atomic = False
-    for f in (model.kernel, *model.functions):
-        for e in walk_exprs(f.body):
-            if isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name):
-                atomic = atomic or (bool(e.args) and _speaks_of(e.args[0], var))
-            elif isinstance(e, x.Assign | x.IncDec) and _speaks_of(e.target, var):
-                plain = True
-    return atomic and not plain
-
-
-def _speaks_of(e: x.Expr, var: Var) -> bool:
-    from translator.model.walk import walk_expr
-
-    return any(isinstance(part, x.VarRef) and part.var == var for part in walk_expr(e))
-
-
-def _float_atomics(model: KernelModel) -> bool:
-    for f in (model.kernel, *model.functions):
-        for e in walk_exprs(f.body):
-            is_atomic = isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name) is not None
-            if is_atomic and isinstance(e.type, Scalar) and e.type.is_float:
-                return True
-    return False
 
 
 def _globals(draft: _Draft, described: Extents, use: Mapping[Var, Role]) -> list[dict[str, object]]:
@@ -414,57 +431,25 @@ def _head(draft: _Draft, port: Port) -> list[str]:
     model = draft.model
 
     def three(texts: Sequence[str]) -> str:
-        return "[" + ", ".join(_quoted(t) for t in texts) + "]"
+        return "[" + ", ".join(quoted(t) for t in texts) + "]"
 
     return [
         "schema = 1",
-        f"name = {_quoted(port.entry)}",
+        f"name = {quoted(port.entry)}",
         "",
         "[original]",
         'source = "original/device.cu"',
-        f"kernel = {_quoted(model.cuda_name or model.kernel.name)}",
+        f"kernel = {quoted(model.cuda_name or model.kernel.name)}",
         'std = "c++17"',
         "defines = []",
         "flags = []",
         "",
         "[port]",
         'module = "port.py"',
-        f"entry = {_quoted(port.entry)}",
+        f"entry = {quoted(port.entry)}",
         "",
         "[launch]",
         f"grid = {three(draft.grid)}",
         f"block = {three(draft.block)}",
-        f"smem = {_quoted(draft.smem)}",
+        f"smem = {quoted(draft.smem)}",
     ]
-
-
-def _table(arg: Mapping[str, object], renamed: Mapping[str, str]) -> list[str]:
-    lines = []
-    for key, value in arg.items():
-        if key == "fields" and isinstance(value, list):
-            lines.append("fields = [")
-            lines += [f"    {{ {', '.join(f'{k} = {_toml(v)}' for k, v in f.items())} }}," for f in value]
-            lines.append("]")
-        else:
-            lines.append(f"{key} = {_toml(value)}")
-        if key == "name" and value in renamed:
-            lines.append(f"port_name = {_toml(renamed[str(value)])}")
-    return lines
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    return _quoted(str(value))
-
-
-def _key(name: str) -> str:
-    return name if name.isascii() and name.isidentifier() else _quoted(name)
-
-
-def _quoted(text: str) -> str:
-    """A basic string of TOML, which takes no control characters."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", escaped) + '"'

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from translator.analysis.cases import Sized, cases
+from translator.analysis.settle import settle
 from translator.analysis.spec_draft import draft_spec
 from translator.diag.diagnostic import Sink
+from verify.expr import evaluate
 from verify.resolve import resolve
 from verify.spec import BufferArg, ScalarArg, Spec, StructArg, parse_spec
 
@@ -251,3 +253,75 @@ def test_names_in_any_alphabet(tmp_path: Path) -> None:
     assert spec.launch.grid == ["(длина * 2 + 255) / 256", "1", "1"]
     assert buffer(spec, "größe").elems == "длина * 2"
     assert all(set(c.sizes) == {"длина"} for c in spec.case)
+
+
+HARD = {
+    "a float that the grid depends on": (
+        "__global__ void k(float* x, float depth) { x[blockIdx.x] = depth; }\n"
+        "void run(float* x, int depth) { k<<<depth, 32>>>(x, depth); }\n"
+    ),
+    "no arguments": "__global__ void k() {}\nvoid run() { k<<<1, 32>>>(); }\n",
+    "a size that divides": (
+        "__global__ void k(float* x, int n, int rows) {\n"
+        "  int i = threadIdx.x; if (i < n / (rows - 1)) x[i] = 0; }\n"
+        "void run(float* x, int n, int r) { k<<<1, 32>>>(x, n, r); }\n"
+    ),
+    "a block of nested choices": (
+        "__global__ void k(float* x, int n, int g) { x[threadIdx.x] = 0; }\n"
+        "void run(float* x, int n, int g) {\n"
+        "  int b = n * g < 1024 ? n * g : 1024; k<<<n, b > 32 * g ? b : 32 * g>>>(x, n, g); }\n"
+    ),
+    "sizes between sizes": (
+        "__global__ void k(float* x, int a, int b, int c, int d, int lo, int hi) {\n"
+        "  int i = lo + blockIdx.x * 64 + threadIdx.x; if (i < hi) x[i] = 0; }\n"
+        "void run(float* x, int a, int b, int c, int d, int lo, int hi) {\n"
+        "  k<<<dim3((hi - lo + 63) / 64, (b - a + 7) / 8, (d - c + 7) / 8), 64>>>(x, a, b, c, d, lo, hi); }\n"
+    ),
+    "a guard over what memory holds": (
+        "struct P { int n; };\n__global__ void k(float* x, const P* p) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < p->n) x[i] = 0; }\n"
+        "void run(float* x, P* p, dim3 g) { k<<<g, 64>>>(x, p); }\n"
+    ),
+    "a grid that shrinks below nothing": (
+        "__global__ void k(int* x, int w) { int i = blockIdx.x * 128 + threadIdx.x; if (i < w) x[i] = 0; }\n"
+        "void run(int* x, int w) { k<<<(w - 129) / 128 + 1, 128>>>(x, w); }\n"
+    ),
+    "a grid of billions": (
+        "__global__ void k(int* x, int n) { for (int j = 0; j < n; ++j) x[blockIdx.x * n + j] = 0; }\n"
+        "void run(int* x, int n) { k<<<2000000000 / (n * n + 8), 256>>>(x, n); }\n"
+    ),
+    "a grid that is never there": (
+        "__global__ void k(int* x, int n) { x[blockIdx.x] = n; }\n"
+        "void run(int* x, int n) { k<<<n / (n - n), 256>>>(x, n); }\n"
+    ),
+    "more shared memory than there is": (
+        "extern __shared__ int s[];\n__global__ void k(int* x, int n) { s[0] = n; x[0] = s[0]; }\n"
+        "void run(int* x, int n) { k<<<1, 32, 1 << 20>>>(x, n); }\n"
+    ),
+    "a parameter called like a size": (
+        "__global__ void k(const float* t, const int* idx, float* o, int n, int t_count) {\n"
+        "  int i = blockIdx.x * 64 + threadIdx.x; if (i < n) o[i] = t[idx[i]] + t_count;\n}\n"
+        "void run(float* t, int* i, float* o, int n) { k<<<(n + 63) / 64, 64>>>(t, i, o, n, 7); }\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HARD)
+def test_every_draft_can_be_run(tmp_path: Path, what: str) -> None:
+    spec = drafted(tmp_path, HARD[what])
+    assert spec.case
+    for case in spec.case:
+        found = resolve(spec, case)
+        assert found.smem <= 227 * 1024
+        for b in spec.buffers:
+            if b.init.startswith("index:"):
+                assert evaluate(b.init.removeprefix("index:"), found.names) >= 1
+
+
+def test_what_no_case_satisfies_becomes_a_size_of_its_own() -> None:
+    wanted = Sized(("n", "x_elems"), ("n / (n - n)", "1", "1"), ("64", "1", "1"), "0", ("n +", "n"))
+    made = settle(wanted, ("x", "y"), {"n"})
+    assert made.wanted.elems == ("x_elems_", "n")
+    assert made.wanted.grid == ("grid_x", "1", "1")
+    assert made.fresh == {"x", "grid"}
+    assert all({"x_elems_", "grid_x"} <= case.sizes.keys() for case in made.cases)
