@@ -51,6 +51,7 @@ def translate(reading: KernelReading, sink: Sink, stages: list[Stage], watch: Wa
         return None
     if (lowered := stage("passes", lambda: lower(sound(model), sink))) is None:
         return None
+    sound(lowered, lowered=True)
     if (draft := stage("emit", lambda: emit(lowered, sink))) is None:
         return None
     if (spec := stage("spec", lambda: draft_spec(model, draft, sink))) is None:

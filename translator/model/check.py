@@ -48,6 +48,7 @@ from translator.model.stmt import (
     Return,
     Stmt,
     Switch,
+    Unpack,
     While,
 )
 from translator.model.types import BOOL, I64, VOID, Array, Pointer, Scalar, Struct, Type, same
@@ -135,6 +136,10 @@ class _Function:
             self._body(s.advance, in_loop=False, in_switch=False)
             self._expressions(s)
             return
+        if isinstance(s, Unpack):  # names its targets where nothing named them before
+            for target in s.targets:
+                if isinstance(target, VarRef) and target.var not in self.visible:
+                    self._declare(target.var)
         self._expressions(s)
         if isinstance(s, Decl):
             self._decl(s)
@@ -294,10 +299,18 @@ def _addr_of(e: AddrOf) -> Iterator[str]:
         yield f"address of {e.lvalue.type} of type {e.type}"
 
 
+def _elements(t: Array) -> list[Type]:
+    """What a pointer into an array of type `t` may point to: its elements, or (lowered) its scalars."""
+    found: list[Type] = [t.of]
+    while isinstance(inner := found[-1], Array):
+        found.append(inner.of)
+    return found
+
+
 def _decay(e: Decay) -> Iterator[str]:
     if not isinstance(e.array.type, Array):
         yield f"decay of {e.array.type}"
-    elif not isinstance(e.type, Pointer) or not same(e.type.to, e.array.type.of):
+    elif not isinstance(e.type, Pointer) or not any(same(e.type.to, t) for t in _elements(e.array.type)):
         yield f"{e.array.type} as {e.type}"
 
 
