@@ -161,9 +161,9 @@ class Expressions:
             return self.intrinsic(e)
         if isinstance(e, x.Tuple):
             return ", ".join(self.text(i) for i in e.items), _IF
-        if isinstance(e, x.String):
-            return repr(e.value), _ATOM
-        self.sink.report("CP4001", e.span, what=type(e).__name__)
+        self.sink.report(
+            "CP4001", e.span, what="a string as a pointer" if isinstance(e, x.String) else type(e).__name__
+        )
         return "None", _ATOM
 
     def literal(self, e: x.Literal) -> str:
@@ -406,7 +406,7 @@ class Expressions:
     def argument(self, e: Expr) -> str | tuple[str, ...]:
         if isinstance(e, x.Tuple):
             return tuple(self.text(i) for i in e.items)
-        return self.text(e)
+        return repr(e.value) if isinstance(e, x.String) else self.text(e)
 
     def converted(self, rule: Rule, made: str, types: tuple[Type, ...], result: Type) -> tuple[str, int]:
         """The row's text with the DSL type of the C result."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from translator.model.expr import Expr, String
+from translator.model.walk import walk_expr
 
 _CONVERSION = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(?:hh|h|ll|l|j|z|t|L)?([A-Za-z%])")
 _PLAIN_STRING = re.compile(r"%-?\d*(?:\.\d+)?s")
@@ -55,7 +56,8 @@ def _inlined(template: str, args: Sequence[Expr]) -> tuple[str, list[Expr]] | No
         left += own
     made.append(template[at:])
     left += rest
-    return None if any(isinstance(e, String) for e in left) else ("".join(made), left)
+    strings = any(isinstance(inner, String) for e in left for inner in walk_expr(e))
+    return None if strings else ("".join(made), left)
 
 
 def _literal(text: str, parts: list[str], given: list[str]) -> None:

@@ -7,7 +7,7 @@ import struct
 from dataclasses import replace
 
 from translator.diag.diagnostic import NOWHERE, Span
-from translator.model.expr import AddrOf, Cast, Construct, Deref, Expr, InitList, Literal
+from translator.model.expr import AddrOf, Cast, Construct, Deref, Expr, InitList, Literal, String
 from translator.model.types import BOOL, F32, F64, I64, U64, Array, Pointer, Scalar, Struct, Type, same
 
 
@@ -19,6 +19,8 @@ def convert(e: Expr, to: Type, span: Span = NOWHERE, *, explicit: bool = False) 
         folded = _folded(e, to)
         if folded is not None:
             return folded
+    if isinstance(e, String) and to == BOOL:
+        return Literal(True, BOOL, span)  # `assert(false && "why")`
     if isinstance(to, Pointer) and isinstance(e.type, Scalar) and e.type.bits < 64:
         e = convert(e, I64 if e.type.signed else U64, span)  # widened by its own sign
     if isinstance(e.type, Pointer) and isinstance(to, Scalar) and 1 < to.bits < 64:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from translator.diag.diagnostic import Sink
+from translator.emit import emit
 from translator.emit.printf import printf_call
-from translator.model.expr import Expr, Literal, String
-from translator.model.types import I8, I32, Array
+from translator.frontend.build import build_model
+from translator.frontend.project import ReadOptions, read
+from translator.model.expr import Conditional, Expr, Literal, String
+from translator.model.types import BOOL, I8, I32, Array
+from translator.passes import lower
 
 
 def string(value: str) -> String:
@@ -38,3 +45,24 @@ def call(template: str, *values: int | str) -> str | None:
 )
 def test_what_is_printed(template: str, values: tuple[int | str, ...], made: str | None) -> None:
     assert call(template, *values) == made
+
+
+def test_a_string_chosen_while_running_is_no_value() -> None:
+    one, other = string("!"), string("")
+    chosen = Conditional(Literal(True, BOOL), one, other, one.type)
+    assert printf_call(string("%s\n"), [chosen], lambda e: "?") is None
+
+
+def test_a_string_is_no_pointer(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__device__ int first(const char* s) { return s[0]; }\n"
+        '__global__ void k(int* x) { x[0] = first("abc"); }\n',
+        encoding="utf-8",
+    )
+    sink = Sink()
+    (reading,) = read([source], ReadOptions(), sink)
+    model = build_model(reading, sink)
+    assert model is not None
+    emit(lower(model, sink), sink)
+    assert [d.code for d in sink.items if d.refuses] == ["CP4001"]

@@ -25,6 +25,7 @@ struct Node { int v; Node* next; };
 CASES = [
     # integer promotions and the usual arithmetic conversions
     ("f[0] = i[0] + f[1];", "f[0:i32] = (f32(i[0:i32]) +.f32 f[1:i32])"),
+    ('b[0] = n && "why";', "b[0:i32] = (bool(n) && True:bool)"),
     ("atomicAdd(d, n);", "$atomicAdd(d, f64(n))"),  # a template that gives a double, but no math function
     ("d[0] = pow(f[0], n);", "d[0:i32] = $pow(f64(f[0:i32]), f64(n))"),
     ("d[0] = f[0] * 2.0;", "d[0:i32] = (f64(f[0:i32]) *.f64 2.0:f64)"),
