@@ -26,6 +26,10 @@ CASES = [
     # integer promotions and the usual arithmetic conversions
     ("f[0] = i[0] + f[1];", "f[0:i32] = (f32(i[0:i32]) +.f32 f[1:i32])"),
     ('b[0] = n && "why";', "b[0:i32] = (bool(n) && True:bool)"),
+    ("b[0] = __shfl_xor_sync(~0u, b[1], 1);",
+     "b[0:i32] = bool($__shfl_xor_sync((~.u32 0:u32), i32(b[1:i32]), 1:i32, 32:i32))"),
+    ("f[0] = __shfl_down_sync(~0u, f[1], 1);",
+     "f[0:i32] = $__shfl_down_sync((~.u32 0:u32), f[1:i32], 1:u32, 32:i32)"),
     ("atomicAdd(d, n);", "$atomicAdd(d, f64(n))"),  # a template that gives a double, but no math function
     ("d[0] = pow(f[0], n);", "d[0:i32] = $pow(f64(f[0:i32]), f64(n))"),
     ("d[0] = f[0] * 2.0;", "d[0:i32] = (f64(f[0:i32]) *.f64 2.0:f64)"),

@@ -122,3 +122,6 @@ __nv_bfloat16 __short_as_bfloat16(short); __nv_bfloat16 __ushort_as_bfloat16(uns
 __nv_bfloat16 __int2bfloat16_rn(int); __nv_bfloat16 __uint2bfloat16_rn(unsigned);
 int __bfloat162int_rn(__nv_bfloat16); int __bfloat162int_rz(__nv_bfloat16);
 unsigned __bfloat162uint_rn(__nv_bfloat16); unsigned __bfloat162uint_rz(__nv_bfloat16);
+
+CUTEPORT_SHUFFLES(__half) CUTEPORT_SHUFFLES(__half2)
+CUTEPORT_SHUFFLES(__nv_bfloat16) CUTEPORT_SHUFFLES(__nv_bfloat162)

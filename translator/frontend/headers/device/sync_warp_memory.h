@@ -12,19 +12,22 @@ int __uni_sync(unsigned, int);
 unsigned __ballot(int); int __all(int); int __any(int);
 unsigned __lanemask_lt(); unsigned __lanemask_le(); unsigned __lanemask_gt(); unsigned __lanemask_ge();
 unsigned __lanemask_eq();
-template <class T> unsigned __match_any_sync(unsigned, T);
-template <class T> unsigned __match_all_sync(unsigned, T, int*);
-template <class T> T __shfl_sync(unsigned, T, int, int = 32);
-template <class T> T __shfl_up_sync(unsigned, T, unsigned, int = 32);
-template <class T> T __shfl_down_sync(unsigned, T, unsigned, int = 32);
-template <class T> T __shfl_xor_sync(unsigned, T, int, int = 32);
-template <class T> T __shfl(T, int, int = 32);
-template <class T> T __shfl_up(T, unsigned, int = 32);
-template <class T> T __shfl_down(T, unsigned, int = 32);
-template <class T> T __shfl_xor(T, int, int = 32);
-template <class T> T __reduce_add_sync(unsigned, T);
-template <class T> T __reduce_min_sync(unsigned, T);
-template <class T> T __reduce_max_sync(unsigned, T);
+// Overloads of one type each, as CUDA has them: a bool or a short is shuffled as an int.
+#define CUTEPORT_SHUFFLES(T)                                                             \
+  T __shfl_sync(unsigned, T, int, int = 32); T __shfl_xor_sync(unsigned, T, int, int = 32); \
+  T __shfl_up_sync(unsigned, T, unsigned, int = 32); T __shfl_down_sync(unsigned, T, unsigned, int = 32); \
+  T __shfl(T, int, int = 32); T __shfl_xor(T, int, int = 32);                            \
+  T __shfl_up(T, unsigned, int = 32); T __shfl_down(T, unsigned, int = 32);
+#define CUTEPORT_LANE_VALUES(T)                                                          \
+  unsigned __match_any_sync(unsigned, T); unsigned __match_all_sync(unsigned, T, int*);  \
+  CUTEPORT_SHUFFLES(T)
+CUTEPORT_LANE_VALUES(int) CUTEPORT_LANE_VALUES(unsigned)
+CUTEPORT_LANE_VALUES(long) CUTEPORT_LANE_VALUES(unsigned long)
+CUTEPORT_LANE_VALUES(long long) CUTEPORT_LANE_VALUES(unsigned long long)
+CUTEPORT_LANE_VALUES(float) CUTEPORT_LANE_VALUES(double)
+int __reduce_add_sync(unsigned, int); unsigned __reduce_add_sync(unsigned, unsigned);
+int __reduce_min_sync(unsigned, int); unsigned __reduce_min_sync(unsigned, unsigned);
+int __reduce_max_sync(unsigned, int); unsigned __reduce_max_sync(unsigned, unsigned);
 unsigned __reduce_and_sync(unsigned, unsigned); unsigned __reduce_or_sync(unsigned, unsigned);
 unsigned __reduce_xor_sync(unsigned, unsigned);
 
