@@ -23,6 +23,8 @@ FLAGS = (
     *("-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90"),
     *("-nocudainc", "-nocudalib", "-nobuiltininc", "-nostdinc", "-nostdinc++"),
     *("-ferror-limit=0", "-Wno-everything", "-fno-spell-checking", "-fbracket-depth=2048"),
+    # the author's compiler is nvcc, which takes none of the branches for clang
+    *(f"-U__{name}__" for name in ("clang", "clang_major", "clang_minor", "clang_patchlevel", "llvm")),
     *("-include", str(PRELUDE)),
 )
 

@@ -212,3 +212,11 @@ def test_variable_templates(tmp_path: Path) -> None:
         "void run(int* x) { k<<<1, 1>>>(x); }\n"
     )
     assert sliced(tmp_path, text).count("limit = T(3)") == 1
+
+
+def test_branches_for_clang_are_not_nvcc_s(tmp_path: Path) -> None:
+    text = (
+        "#if defined(__clang__) || defined(__llvm__)\n#define TERM 1\n#else\n#define TERM 2\n#endif\n"
+        "__global__ void k(float* x) {\n#ifdef __CUDACC__\n  x[0] = TERM;\n#endif\n}\n"
+    )
+    assert sliced(tmp_path, text) == "#define TERM 2\n__global__ void k(float* x) {\n  x[0] = TERM;\n}\n"
