@@ -69,7 +69,7 @@ def find_gpu() -> tuple[Gpu | None, str]:
 @functools.lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
     """Python and the packages that matter for a result; packages that are absent are left out. Asked once."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)
