@@ -1,0 +1,60 @@
+"""The table in targets/README.md, from the recorded baselines: `python -m tests.targets_table` writes it anew."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+TARGETS = Path(__file__).parent.parent / "targets"
+README = TARGETS / "README.md"
+START, END = "<!-- table: from baselines/h200.json -->\n", "<!-- end of table -->\n"
+
+
+def baselines(device: str = "h200") -> dict[str, dict[str, Any]]:
+    """Target folder name → its recorded baseline."""
+    return {
+        f.parent.parent.name: json.loads(f.read_text(encoding="utf-8"))
+        for f in sorted(TARGETS.glob(f"*/baselines/{device}.json"))
+    }
+
+
+def sizes_of(target: str, case: str) -> str:
+    spec = tomllib.loads((TARGETS / target / "spec.toml").read_text(encoding="utf-8"))
+    sizes = next(c["sizes"] for c in spec["case"] if c["name"] == case)
+    return ", ".join(f"{k}={v}" for k, v in sizes.items())
+
+
+def table() -> str:
+    """Markdown: one row per target, then the geometric mean."""
+    rows = [
+        "| target | sizes | original µs | port µs | original / port |",
+        "| --- | --- | ---: | ---: | ---: |",
+    ]
+    ratios = []
+    for name, found in baselines().items():
+        bench = found["bench"]
+        ratios.append(bench["ratio"])
+        original, port = bench["original"]["median_us"], bench["port"]["median_us"]
+        sizes = sizes_of(name, bench["case"])
+        short = name.removeprefix("cuteport__")
+        rows.append(f"| {short} | {sizes} | {original:.1f} | {port:.1f} | {bench['ratio']:.3f} |")
+    mean = math.exp(sum(math.log(r) for r in ratios) / len(ratios)) if ratios else 0.0
+    rows.append(f"| **geometric mean of {len(ratios)}** | | | | **{mean:.3f}** |")
+    return "\n".join(rows) + "\n"
+
+
+def written() -> str:
+    """targets/README.md with the table of today."""
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return before + START + table() + END + after
+
+
+if __name__ == "__main__":
+    README.write_text(written(), encoding="utf-8")
+    sys.stdout.write(table())
