@@ -1,4 +1,4 @@
-"""The table in targets/README.md, from the recorded baselines: `python -m tests.targets_table` writes it anew."""
+"""The table in targets/README.md, from the baselines: `python -m tests.targets_table` writes it anew."""
 
 from __future__ import annotations
 
