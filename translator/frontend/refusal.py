@@ -23,6 +23,7 @@ BY_HEADER = {
     "groups.h": "CP1120",
     "curand_device.h": "CP1121",
     "host_api.h": "CP1138",
+    "host_library.h": "CP1138",
 }
 
 # Library functions → code, whatever header they are in.

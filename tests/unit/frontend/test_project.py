@@ -205,3 +205,27 @@ def test_a_file_of_a_folder_needs_no_kernel(tmp_path: Path) -> None:
     found, sink = kernels([tmp_path])
     assert [r.name for r in found] == ["k"]
     assert codes(sink) == []
+
+
+def test_host_code_of_the_common_libraries_is_read(tmp_path: Path) -> None:
+    text = """#include <random>
+#include <thrust/device_vector.h>
+template <class T> __global__ void k(T* x, typename std::common_type<T, float>::type f, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = f; }
+template <class T> void run(int n) {
+  std::mt19937 gen(std::random_device{}()); std::uniform_real_distribution<float> dis(0.f, 1.f);
+  auto start = std::chrono::steady_clock::now();
+  if (FILE* f = fopen("a", "r")) { fprintf(stderr, "%f", dis(gen)); fclose(f); }
+  thrust::device_vector<T> v(n); thrust::fill(v.begin(), v.end(), T(0));
+  std::map<std::string, std::vector<int>> seen; seen["a"].assign(3, 4);
+  k<T><<<(n + 127) / 128, 128>>>(thrust::raw_pointer_cast(v.data()), dis(gen), n);
+  std::cout << std::setprecision(3) << (std::chrono::steady_clock::now() - start).count() << std::endl;
+}
+int main(int argc, char** argv) { run<double>(atoi(argv[1])); }
+"""
+    file = tmp_path / "a.cu"
+    file.write_text(text, encoding="utf-8")
+    sink = Sink()
+    (found,) = read([str(file)], ReadOptions(), sink)
+    assert (found.instantiation, found.errors, found.launched) == ("k<double>", 0, True)
+    assert found.unit.errors == ()

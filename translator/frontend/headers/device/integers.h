@@ -30,6 +30,10 @@ typedef long ssize_t, clock_t, time_t;
 
 #define NULL __null
 #define offsetof(type, member) __builtin_offsetof(type, member)
+#define INT8_C(c) c
+#define UINT8_C(c) c
+#define INT16_C(c) c
+#define UINT16_C(c) c
 #define INT64_C(c) c##L
 #define UINT64_C(c) c##UL
 #define INT32_C(c) c

@@ -29,4 +29,5 @@
 #include "cub_device.h"
 #pragma clang force_cuda_host_device end
 #include "host_api.h"
+#include "host_library.h"
 struct cuteport_end_of_prelude;

@@ -63,6 +63,15 @@ CUTEPORT_TRAIT(is_unsigned, __is_unsigned(T)) CUTEPORT_TRAIT(is_enum, __is_enum(
 CUTEPORT_TRAIT(is_pointer, __is_pointer(T)) CUTEPORT_TRAIT(is_void, __is_void(T))
 CUTEPORT_TRAIT(is_const, __is_const(T)) CUTEPORT_TRAIT(is_class, __is_class(T))
 CUTEPORT_TRAIT(is_trivially_copyable, __is_trivially_copyable(T)) CUTEPORT_TRAIT(is_pod, __is_pod(T))
+CUTEPORT_TRAIT(is_reference, __is_reference(T)) CUTEPORT_TRAIT(is_array, __is_array(T))
+CUTEPORT_TRAIT(is_trivial, __is_trivial(T)) CUTEPORT_TRAIT(is_standard_layout, __is_standard_layout(T))
+CUTEPORT_TRAIT(is_empty, __is_empty(T)) CUTEPORT_TRAIT(is_function, __is_function(T))
+CUTEPORT_TRAIT(is_default_constructible, __is_constructible(T))
+#define CUTEPORT_TRAIT2(NAME, TEST)                                                      \
+  template <class A, class B> struct NAME : bool_constant<TEST> {};                      \
+  template <class A, class B> inline constexpr bool NAME##_v = TEST;
+CUTEPORT_TRAIT2(is_base_of, __is_base_of(A, B)) CUTEPORT_TRAIT2(is_convertible, __is_convertible_to(A, B))
+CUTEPORT_TRAIT2(is_assignable, __is_assignable(A, B))
 template <class T> struct make_unsigned { typedef __make_unsigned(T) type; };
 template <class T> using make_unsigned_t = __make_unsigned(T);
 template <class T> struct make_signed { typedef __make_signed(T) type; };
@@ -74,6 +83,21 @@ template <size_t N, size_t A = alignof(double)> struct aligned_storage {
   struct type { alignas(A) unsigned char bytes[N]; };
 };
 template <class T> T&& declval();
+template <class... T> struct common_type {};
+template <class T> struct common_type<T> { typedef decay_t<T> type; };
+template <class A, class B> struct common_type<A, B> {
+  typedef decay_t<decltype(false ? declval<A>() : declval<B>())> type;
+};
+template <class A, class B, class... R> struct common_type<A, B, R...> {
+  typedef typename common_type<typename common_type<A, B>::type, R...>::type type;
+};
+template <class... T> using common_type_t = typename common_type<T...>::type;
+template <class T> struct add_pointer { typedef remove_reference_t<T>* type; };
+template <class T> using add_pointer_t = typename add_pointer<T>::type;
+template <class T> struct add_const { typedef const T type; };
+template <class T> using add_const_t = const T;
+template <class F, class... A> struct invoke_result { typedef decltype(declval<F>()(declval<A>()...)) type; };
+template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
 template <class T> constexpr T&& forward(remove_reference_t<T>& t) { return static_cast<T&&>(t); }
 template <class T> constexpr remove_reference_t<T>&& move(T&& t) { return static_cast<remove_reference_t<T>&&>(t); }
 template <class T> constexpr const T& min(const T& a, const T& b) { return b < a ? b : a; }
@@ -174,9 +198,12 @@ template <long N, long D = 1> struct ratio {};
 typedef ratio<1, 1000> milli;
 typedef ratio<1, 1000000> micro;
 typedef ratio<1, 1000000000> nano;
-struct ostream;
-extern ostream cout, cerr;
+struct ostream {
+  template <class... A> ostream& write(A&&...); ostream& flush(); long precision(long); int width(int);
+};
+extern ostream cout, cerr, clog;
 ostream& endl(ostream&);
+ostream& operator<<(ostream&, ostream& (*)(ostream&));
 template <class T> ostream& operator<<(ostream&, const T&);
 template <class T> struct initializer_list { const T* first; size_t count; };
 template <class T> class vector {
@@ -186,14 +213,26 @@ template <class T> class vector {
   template <class... A> vector(A...);
   T& operator[](size_t); const T& operator[](size_t) const;
   T* data(); const T* data() const;
-  T* begin(); T* end(); T& back(); T& front();
+  typedef T* iterator; typedef const T* const_iterator; typedef size_t size_type;
+  T* begin() const; T* end() const; T& back(); T& front(); T& at(size_t); const T& at(size_t) const;
+  template <class... A> void assign(A&&...); template <class... A> void insert(A&&...); void pop_back();
+  template <class... A> void erase(A&&...); void swap(vector&); void shrink_to_fit();
   size_t size() const; bool empty() const;
-  void push_back(const T&); void resize(size_t); void reserve(size_t); void clear();
+  void push_back(const T&); template <class... A> void resize(size_t, A&&...); void reserve(size_t); void clear();
   template <class... A> void emplace_back(A...);
 };
 class string {
  public:
   string(); string(const char*);
-  const char* c_str() const; size_t size() const;
+  template <class... A> string(A...);
+  const char* c_str() const; const char* data() const; size_t size() const; size_t length() const;
+  bool empty() const; char& operator[](size_t); char operator[](size_t) const; char& back();
+  template <class A> string& operator+=(const A&); template <class A> string& operator=(const A&);
+  template <class... A> size_t find(A&&...) const; template <class... A> size_t rfind(A&&...) const;
+  template <class... A> size_t find_first_of(A&&...) const; template <class... A> size_t find_last_of(A&&...) const;
+  string substr(size_t = 0, size_t = -1) const; template <class... A> string& erase(A&&...);
+  template <class... A> string& append(A&&...); template <class... A> string& replace(A&&...);
+  template <class A> int compare(const A&) const; void push_back(char); void clear();
+  char* begin(); char* end(); static const size_t npos = -1;
 };
 }
