@@ -133,10 +133,13 @@ class Evaluator:
     def eval(self, e: Expr, env: Env, depth: int) -> Known:
         """What is known of `e`; notes what it touches and updates `env` with its effects."""
         value = self._eval(e, env, depth)
-        if isinstance(value, Value) and isinstance(e, x.Binary):
-            known = env.get(plain(e))
-            if isinstance(known, Value) and known.hi is not None:
-                value = v.below(value, known.hi)
+        if not isinstance(value, Value) or not isinstance(e, x.Binary):
+            return value
+        if all(isinstance(k, Var) for k in env):  # spares making `e` plain, which costs its whole size
+            return value
+        known = env.get(plain(e))
+        if isinstance(known, Value) and known.hi is not None:
+            value = v.below(value, known.hi)
         return value
 
     def _eval(self, e: Expr, env: Env, depth: int) -> Known:

@@ -97,6 +97,7 @@ CODES: dict[str, Code] = {
     "CP4004": Code(_E, "pointer variable {name} has no first value to start from"),
     "CP4005": Code(_E, "{bytes} bytes of static shared memory, more than the {limit} a kernel may declare"),
     "CP4006": Code(_E, "nested {depth} levels deep, more than Python allows"),
+    "CP4007": Code(_E, "beyond what Python can read: {reason}"),
     # ---- CP3101-3119: what the spec could not be told by the source
     "CP3101": Code(_N, "no launch of {kernel} seen; blocks of {block} threads assumed"),
     "CP3102": Code(_N, "the grid of {kernel} ({text}) doesn't follow from its arguments; taken as {grid}"),

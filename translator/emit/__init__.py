@@ -1,7 +1,17 @@
 """A lowered kernel model as CuTe DSL source text for people."""
 
+from translator.diag.diagnostic import Sink
 from translator.emit.module import Draft, build
+from translator.emit.readable import check_readable
+from translator.model.kernel import KernelModel
 
-emit = build
+
+def emit(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
+    """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
+    draft = build(model, sink, read_only=read_only)
+    if not sink.refused:
+        check_readable(draft.source, model.kernel.span, sink)
+    return draft
+
 
 __all__ = ["Draft", "emit"]

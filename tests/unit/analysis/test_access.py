@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from translator.analysis import bounds
 from translator.analysis.access import Accesses, Shape, accesses
 from translator.analysis.launch_shape import marked, poly_of
 from translator.analysis.poly import Poly
+from translator.model.expr import Expr
 
 from .lifted import model_of
 
@@ -126,3 +128,11 @@ def test_struct_fields_by_value(tmp_path: Path) -> None:
     found = accesses(model_of(tmp_path, text), shape)
     assert last(found) == ["p_count * 16 - 4"]
     assert found.scalars == {"p_count"}
+
+
+def test_a_long_sum_costs_its_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def costly(e: Expr) -> Expr:
+        raise AssertionError("the whole expression, at each of its operators")
+
+    monkeypatch.setattr(bounds, "plain", costly)
+    walked(tmp_path, "x[0] = x[1] + x[2] + x[3];")

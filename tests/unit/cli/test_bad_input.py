@@ -138,6 +138,12 @@ def test_deep_nesting_is_an_answer(capfd: pytest.CaptureFixture[str], depth: int
         compile(Path("out/k/port.py").read_bytes(), "port.py", "exec")
 
 
+def test_more_parentheses_than_python_takes(capfd: pytest.CaptureFixture[str]) -> None:
+    nested = "sinf(" * 250 + "x[1]" + ")" * 250
+    code, document = port(capfd, write("deep.cu", f"__global__ void k(float* x) {{ x[0] = {nested}; }}\n"))
+    assert (code, codes(document)) == (1, {"CP4007"})
+
+
 def test_output_that_cannot_be_written(capfd: pytest.CaptureFixture[str]) -> None:
     write("taken", "a file, not a folder")
     code, document = port(capfd, write("k.cu", GOOD), "-o", "taken")
