@@ -82,7 +82,9 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     parts = [Part(part, options, keep, census) for part in groups(inputs)]
     said = [Ported(_problem(d)) for d in sink.items]
     came = said + _ask(run, parts, tell)
-    run.ported = unique(came, len(parts))
+    run.ported = unique(came, len(parts)) or [
+        Ported(_problem(Diagnostic("CP1005", Span(p), (("path", p),)))) for p in paths
+    ]
     for k, one in enumerate(run.ported):
         if one.bug:  # never shown: the run folder holds it
             name = f"{k:04}-{file_safe(one.outcome.name)}.traceback.txt"

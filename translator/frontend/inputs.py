@@ -109,6 +109,8 @@ def decode(data: bytes, place: Span, sink: Sink) -> SourceText | None:
 def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     """The translation units for `paths`; without paths, those of `options.compile_commands`.
 
+    A folder without kernels is only worth a word (CP1005) if nothing else was found either.
+
     A named file is one unit. A folder gives each source below it that holds `__global__`, and each that
     includes one of those. Files which include a named file are kept aside as includers.
     """
@@ -117,17 +119,20 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     if not paths and table:
         paths = [p for p, _ in sorted(table.items()) if b"__global__" in _peek(Path(p))]
     seen: set[str] = set()
+    without: list[str] = []
     for path in paths:
         place = Path(path)
         if place.is_dir():
             local = table or _nearby_commands(place, sink)
             files = _cuda_files(place)
             if not files:
-                sink.report("CP1005", Span(path), path=path)
+                without.append(path)
             for file in files:
                 _add(found.units, str(file), options, local, seen)
         else:
             _add(found.units, path, options, table, seen, named=True)
+    for path in without if not found.units else ():
+        sink.report("CP1005", Span(path), path=path)
     for path in paths:  # after all units: an includer that is named itself is a unit
         if not Path(path).is_dir():
             for file in _includers(Path(path)):

@@ -285,3 +285,25 @@ def test_a_closed_pipe_is_silent() -> None:
     _, err = child.communicate(timeout=60)
     assert err == ""
     assert child.returncode in (1, 141)  # 1 where the parser notices first
+
+
+def test_folders_without_kernels_are_no_failures_beside_one_that_has_some(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    write("with/scale.cu", GOOD)
+    write("with/host.cpp", "int main() { return 0; }\n")
+    write("with/only_declared.h", "__global__ void other(float* x);\n")
+    write("without/host.cu", "int main() { return 0; }\n")
+    code, document = port(capfd, "with", "without")
+    assert code == 0
+    assert [k["kernel"] for k in document["kernels"]] == ["scale"]
+
+
+@pytest.mark.parametrize("text", ["int main() { return 0; }\n", "__global__ void k(float* x);\n"])
+def test_nothing_in_any_folder_is_said_once_a_folder(capfd: pytest.CaptureFixture[str], text: str) -> None:
+    write("a/host.cu", text)
+    write("b/host.cu", text)
+    code, document = port(capfd, "a", "b")
+    assert code == 1
+    assert codes(document) == {"CP1005"}
+    assert [k["source"] for k in document["kernels"]] == ["a", "b"]

@@ -81,8 +81,10 @@ CUTEPORT_ALGORITHMS
 CUTEPORT_ANY(shuffle) CUTEPORT_ANY(random_shuffle) CUTEPORT_ANY(advance)
 template <class I, class T, class... A> T accumulate(I, I, T, A&&...);
 template <class I, class J, class T, class... A> T inner_product(I, I, J, T, A&&...);
-template <class C> auto begin(C& c) { return c.begin(); }
-template <class C> auto end(C& c) { return c.end(); }
+template <class T, size_t N> constexpr T* begin(T (&a)[N]) { return a; }
+template <class T, size_t N> constexpr T* end(T (&a)[N]) { return a + N; }
+template <class C> auto begin(C& c) -> decltype(c.begin()) { return c.begin(); }
+template <class C> auto end(C& c) -> decltype(c.end()) { return c.end(); }
 template <class C> auto size(const C& c) { return c.size(); }
 
 class random_device { public: unsigned operator()(); };
