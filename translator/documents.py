@@ -261,7 +261,9 @@ class MapDocument(Document):
 
 
 def to_json(document: BaseModel) -> str:
-    return document.model_dump_json(indent=2)
+    """The document as text; a path's bytes that are no UTF-8 are escaped, as Python's json does."""
+    made = json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    return made.encode("utf-8", "backslashreplace").decode()
 
 
 NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "verdict", "spec")

@@ -6,7 +6,9 @@ Lists in the environment are separated by the platform's path separator. No othe
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -52,6 +54,7 @@ class Settings:
         return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
+_DEFINE = re.compile(r"[^\W\d]\w*(\([^()\n]*\))?(=[^\n\0]*)?$")
 _KINDS = {f.name: f.type for f in fields(Settings)}
 
 
@@ -76,11 +79,13 @@ def load(
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise SettingsError(f"{path}: not a file")
         with path.open("rb") as stream:
             read = tomllib.load(stream)
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{path}: {error}") from None
     for name in read:
         if name not in _KINDS:
@@ -116,10 +121,10 @@ def _typed(name: str, value: Any) -> Any:
         if kind == "int":
             return _whole(value)
         if kind == "float":
-            return float(value)
+            return _finite(value)
         if "Path" in kind:
-            return Path(value)
-    except (ValueError, TypeError, KeyError, AttributeError):
+            return _path(value)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         raise SettingsError(f"`{name}` can't be {value!r}: it takes {_WORDS.get(kind, kind)}") from None
     if not isinstance(value, str):
         raise SettingsError(f"`{name}` can't be {value!r}: it takes text")
@@ -130,6 +135,8 @@ _WORDS = {
     "bool": "true or false",
     "int": "a whole number",
     "float": "seconds",
+    "Path": "a path",
+    "Path | None": "a path",
     "tuple[str, ...]": "a list of texts",
 }
 
@@ -140,6 +147,19 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _path(value: Any) -> Path:
+    if "\0" in str(value):
+        raise ValueError
+    return Path(value)
+
+
 def _checked(settings: Settings) -> Settings:
     if settings.jobs < 0 or settings.jobs > 1024:
         raise SettingsError(f"`jobs` can't be {settings.jobs}: it takes 0 (one per core) to 1024")
@@ -147,6 +167,9 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"`arch` can't be {settings.arch!r}: it takes one of {', '.join(ARCHES)}")
     if settings.std and settings.std not in STANDARDS:
         raise SettingsError(f"`std` can't be {settings.std!r}: it takes one of {', '.join(STANDARDS)}")
+    for define in settings.define:
+        if not _DEFINE.match(define):
+            raise SettingsError(f"`define` can't be {define!r}: it takes NAME or NAME=VALUE")
     if settings.unit_timeout <= 0 or settings.compile_timeout <= 0:
         raise SettingsError("a timeout must be more than 0 seconds")
     return settings

@@ -126,6 +126,7 @@ def _serve(pipe: Connection, work: Callable[[Task], Result], inherited: list[Con
     for copy in inherited:  # a held copy would keep the siblings waiting after the parent's death
         copy.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends its children
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the parent's handler, which would print a traceback
     with_deep_stack(lambda: _answer(pipe, work))
     os._exit(0)  # no clean-up of the parent's copies
 

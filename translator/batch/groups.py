@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from translator.frontend.inputs import Inputs, UnitInput
+from translator.frontend.inputs import Inputs, UnitInput, peek
 
 _MOST = 12  # units in one group: a project that includes everything everywhere is still spread
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
@@ -67,7 +67,4 @@ def _nearest(every: Sequence[UnitInput], k: int, named: Sequence[int]) -> Sequen
 
 
 def _bytes(unit: UnitInput) -> bytes:
-    try:
-        return Path(unit.path).read_bytes()
-    except OSError:
-        return b""
+    return peek(Path(unit.path))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import re
 import shlex
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +76,11 @@ def read_text(path: str, sink: Sink) -> SourceText | None:
     place = Span(path)
     file = Path(path)
     try:
-        data = file.read_bytes()
+        path.encode()
+        data = _regular(file)
+    except UnicodeEncodeError:
+        sink.report("CP1002", place, path=path, reason="its name is not UTF-8")
+        return None
     except FileNotFoundError:
         sink.report("CP1001", place, path=path)
         return None
@@ -85,6 +91,13 @@ def read_text(path: str, sink: Sink) -> SourceText | None:
         sink.report("CP1004", place, path=path)
         return None
     return decode(data, place, sink)
+
+
+def _regular(file: Path) -> bytes:
+    """The bytes of a regular file: a pipe may never end, a device neither. Raises OSError."""
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+    return file.read_bytes()
 
 
 def decode(data: bytes, place: Span, sink: Sink) -> SourceText | None:
@@ -117,12 +130,14 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     found = Inputs()
     table = _commands(options.compile_commands, sink) if options.compile_commands else {}
     if not paths and table:
-        paths = [p for p, _ in sorted(table.items()) if b"__global__" in _peek(Path(p))]
+        paths = [p for p, _ in sorted(table.items()) if b"__global__" in peek(Path(p))]
     seen: set[str] = set()
     without: list[str] = []
     for path in paths:
         place = Path(path)
-        if place.is_dir():
+        if not path:  # Path would take it for the working folder
+            sink.report("CP1001", Span(path), path='""')
+        elif place.is_dir():
             local = table or _nearby_commands(place, sink)
             files = _cuda_files(place)
             if not files:
@@ -134,7 +149,7 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     for path in without if not found.units else ():
         sink.report("CP1005", Span(path), path=path)
     for path in paths:  # after all units: an includer that is named itself is a unit
-        if not Path(path).is_dir():
+        if path and not Path(path).is_dir():
             for file in _includers(Path(path)):
                 _add(found.includers, str(file), options, table, seen, requested=False)
     return found
@@ -182,9 +197,10 @@ def _real(path: str) -> str:
         return path
 
 
-def _peek(path: Path) -> bytes:
+def peek(path: Path) -> bytes:
+    """The bytes of a file, none where it can't be read."""
     try:
-        return path.read_bytes()
+        return _regular(path)
     except OSError:
         return b""
 
@@ -204,7 +220,7 @@ def _walk(folder: Path) -> Iterable[Path]:
 
 def _cuda_files(folder: Path) -> list[Path]:
     """Sources below `folder` that hold `__global__`, and those that include one of them, sorted by path."""
-    data = {file: _peek(file) for file in _walk(folder)}
+    data = {file: peek(file) for file in _walk(folder)}
     holding = {f for f, d in data.items() if b"__global__" in d and b"__global__" in _COMMENT.sub(b"", d)}
     included = {
         file: {Path(n.decode("latin-1")).name for n in _INCLUDE.findall(d)} for file, d in data.items()
@@ -223,7 +239,7 @@ def _includers(file: Path) -> list[Path]:
     own = file.resolve()
     root = _project_root(own)
     near = [p for p in itertools.islice(_walk(root), _SEARCHED) if p != own]
-    included = {p: _included(_peek(p)) for p in near}
+    included = {p: _included(peek(p)) for p in near}
     found: list[Path] = []
     names = {file.name}
     while True:
@@ -260,14 +276,14 @@ def _nearby_commands(folder: Path, sink: Sink) -> dict[str, UnitInput]:
 def _commands(path: str, sink: Sink) -> dict[str, UnitInput]:
     """Real path → flags of each entry; a file listed twice keeps its first entry."""
     try:
-        entries = json.loads(Path(path).read_bytes())
+        entries = json.loads(_regular(Path(path)))
         if not isinstance(entries, list):
             raise ValueError("not a list of entries")
         table: dict[str, UnitInput] = {}
         for entry in entries:
             unit = _entry(entry)
             table.setdefault(_real(unit.path), unit)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         sink.report("CP1007", Span(path), path=path, reason=str(problem) or type(problem).__name__)
         return {}
     return table

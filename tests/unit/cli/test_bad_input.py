@@ -144,6 +144,51 @@ def test_more_parentheses_than_python_takes(capfd: pytest.CaptureFixture[str]) -
     assert (code, codes(document)) == (1, {"CP4007"})
 
 
+@pytest.mark.parametrize("where", ["named.cu", "folder/k.cu", "k.h", "cuteport.toml", "commands.json"])
+def test_a_pipe_is_not_waited_for(capfd: pytest.CaptureFixture[str], where: str) -> None:
+    Path("folder").mkdir()
+    write("Makefile", "")  # so that the whole folder is searched for what includes k.cu
+    write("folder/good.cu", GOOD)
+    os.mkfifo(where)
+    if where == "cuteport.toml":
+        assert run(["port", "folder"]) == 2
+    elif where == "commands.json":
+        code, document = port(capfd, "folder", "--compile-commands", where)
+        assert (code, codes(document)) == (2, {"CP1007"})
+    else:
+        code, document = port(
+            capfd, "folder" if "/" in where else "folder/good.cu" if "h" in where else where
+        )
+        assert (code, codes(document)) == ((1, {"CP1002"}) if where == "named.cu" else (0, set()))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_device_is_not_read(capfd: pytest.CaptureFixture[str]) -> None:
+    code, document = port(capfd, "/dev/zero")
+    assert (code, codes(document)) == (1, {"CP1002"})
+
+
+def test_an_empty_path_is_no_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    write("k.cu", GOOD)
+    code, document = port(capfd, "")
+    assert (code, codes(document)) == (2, {"CP1001"})
+
+
+def test_a_file_name_that_is_no_text(capfd: pytest.CaptureFixture[str]) -> None:
+    code, document = port(capfd, write("\udcff.cu", GOOD), write("k.cu", GOOD))
+    assert (code, codes(document)) == (1, {"CP1002"})
+    assert document["summary"]["statuses"] == {"REFUSED": 1, "NOT_RUN": 1}
+    child = cuteport("port", "\udcff.cu", "--no-verify", stdout=subprocess.PIPE)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert "CP1002" in out and "Traceback" not in out + err
+
+
+def test_compile_commands_nested_without_end(capfd: pytest.CaptureFixture[str]) -> None:
+    code, document = port(capfd, write("k.cu", GOOD), "--compile-commands", write("c.json", "[" * 100_000))
+    assert (code, codes(document)) == (2, {"CP1007"})
+
+
 def test_output_that_cannot_be_written(capfd: pytest.CaptureFixture[str]) -> None:
     write("taken", "a file, not a folder")
     code, document = port(capfd, write("k.cu", GOOD), "-o", "taken")

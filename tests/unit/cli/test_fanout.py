@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 from translator.batch import fanout
@@ -51,3 +52,15 @@ def test_a_bad_task_loses_only_itself() -> None:
 
 def test_nothing_to_do_starts_nothing() -> None:
     assert fanout.run([], work, jobs=2, timeout=1) == []
+
+
+def _ends_on_sigterm(task: int) -> bool:
+    return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_child_does_not_inherit_the_parent_s_way_of_ending() -> None:
+    kept = signal.signal(signal.SIGTERM, lambda number, frame: None)
+    try:
+        assert fanout.run([1], _ends_on_sigterm, jobs=1, timeout=60) == [True]
+    finally:
+        signal.signal(signal.SIGTERM, kept)
