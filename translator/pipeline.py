@@ -36,8 +36,13 @@ class Translation:
     spec: str
 
 
-def translate(reading: KernelReading, sink: Sink, stages: list[Stage], watch: Watch) -> Translation | None:
-    """`reading` as a port; None if it was refused, and `sink` says why. `stages` gets one entry per stage."""
+def translate(
+    reading: KernelReading, sink: Sink, stages: list[Stage], watch: Watch, *, written: bool = True
+) -> Translation | None:
+    """`reading` as a port; None if it was refused, and `sink` says why. `stages` gets one entry per stage.
+
+    Without `written` nothing is made that only a target folder needs: no device slice, no spec.
+    """
 
     def stage(name: str, work: Callable[[], T | None]) -> T | None:
         start = time.perf_counter()
@@ -47,13 +52,15 @@ def translate(reading: KernelReading, sink: Sink, stages: list[Stage], watch: Wa
             watch(name, made)
         return None if sink.refused else made
 
-    if (model := stage("model", lambda: build_model(reading, sink))) is None:
+    if (model := stage("model", lambda: build_model(reading, sink, sliced=written))) is None:
         return None
     if (lowered := stage("passes", lambda: lower(sound(model), sink))) is None:
         return None
     sound(lowered, lowered=True)
     if (draft := stage("emit", lambda: emit(lowered, sink))) is None:
         return None
+    if not written:
+        return Translation(model, draft, "")
     if (spec := stage("spec", lambda: draft_spec(model, draft, sink))) is None:
         return None
     return Translation(model, draft, spec)

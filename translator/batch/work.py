@@ -81,7 +81,7 @@ def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -
     made, bug = None, ""
     watcher = _Watcher(_stage_folder(part.keep, reading), part.census)
     try:
-        made = translate(reading, sink, stages, watcher)
+        made = translate(reading, sink, stages, watcher, written=not part.census)
     except RecursionError:
         sink.report("CP0005", reading.span)
     except OSError as error:

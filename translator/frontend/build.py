@@ -13,8 +13,10 @@ from translator.frontend.slice import device_slice
 from translator.model.kernel import KernelModel, Source
 
 
-def build_model(reading: KernelReading, sink: Sink) -> KernelModel | None:
+def build_model(reading: KernelReading, sink: Sink, *, sliced: bool = True) -> KernelModel | None:
     """The model of a reading, its diagnostics in `sink`; None if it can't be lifted or doesn't parse.
+
+    Without `sliced` its device-only source is left out.
 
     What only weakens the model (no launch seen) leaves its mark there; what refuses the kernel is in `sink`.
     """
@@ -35,6 +37,6 @@ def build_model(reading: KernelReading, sink: Sink) -> KernelModel | None:
         launches=launches_of(unit, cursor),
         source=Source(reading.path, reading.unit_path, sha256(unit.source(reading.path)).hexdigest()),
         instantiation=reading.instantiation,
-        device_slice=device_slice(unit, cursor),
+        device_slice=device_slice(unit, cursor) if sliced else "",
         cuda_name=reading.cuda_name,
     )

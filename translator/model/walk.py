@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from translator.model.expr import (
@@ -127,20 +128,21 @@ STMT_BODIES: dict[type, tuple[str, ...]] = {
     Return: (),
 }
 
+_FLAT = frozenset(t for t, names in STMT_BODIES.items() if not names) - {Switch}
+
 ExprMap = Callable[[Expr], Expr]
 StmtMap = Callable[[Stmt], "Stmt | Iterable[Stmt]"]
 
 
 def operands(e: Expr) -> tuple[Expr, ...]:
     """The direct operands of `e`, in order."""
-    found: list[Expr] = []
-    for name in OPERANDS[type(e)]:
-        value = getattr(e, name)
-        if isinstance(value, tuple):
-            found += value
-        else:
-            found.append(value)
-    return tuple(found)
+    names = OPERANDS[type(e)]
+    if not names:
+        return ()
+    if len(names) == 1:
+        only = getattr(e, names[0])
+        return only if isinstance(only, tuple) else (only,)
+    return tuple([getattr(e, name) for name in names])  # several fields hold one expression each
 
 
 def map_operands(e: Expr, f: ExprMap) -> Expr:
@@ -148,20 +150,24 @@ def map_operands(e: Expr, f: ExprMap) -> Expr:
     changes: dict[str, Any] = {}
     for name in OPERANDS[type(e)]:
         old = getattr(e, name)
-        if isinstance(old, tuple):
-            made = tuple(f(x) for x in old)
-            if any(a is not b for a, b in zip(old, made, strict=True)):
-                changes[name] = made
-        else:
-            new = f(old)
-            if new is not old:
-                changes[name] = new
+        new = _mapped(old, f) if isinstance(old, tuple) else f(old)
+        if new is not old:
+            changes[name] = new
     return replace(e, **changes) if changes else e
+
+
+def _mapped(old: tuple[Expr, ...], f: ExprMap) -> tuple[Expr, ...]:
+    made = [f(x) for x in old]
+    return old if all(map(is_, made, old)) else tuple(made)
 
 
 def map_expr(e: Expr, f: ExprMap) -> Expr:
     """`e` rewritten bottom-up: operands first, then `f` on the rebuilt node."""
-    return f(map_operands(e, lambda x: map_expr(x, f)))
+
+    def whole(x: Expr) -> Expr:
+        return f(map_operands(x, whole) if OPERANDS[type(x)] else x)
+
+    return whole(e)
 
 
 def walk_expr(e: Expr) -> Iterator[Expr]:
@@ -170,7 +176,8 @@ def walk_expr(e: Expr) -> Iterator[Expr]:
     while stack:
         top = stack.pop()
         yield top
-        stack += reversed(operands(top))
+        if inner := operands(top):
+            stack += inner[::-1]
 
 
 def stmt_exprs(s: Stmt) -> tuple[Expr, ...]:
@@ -198,15 +205,20 @@ def walk_stmts(body: Iterable[Stmt]) -> Iterator[Stmt]:
     while stack:
         top = stack.pop()
         yield top
-        for inner in reversed(bodies(top)):
-            stack += reversed(inner)
+        if type(top) not in _FLAT:
+            for inner in reversed(bodies(top)):
+                stack += inner[::-1]
 
 
 def walk_exprs(body: Iterable[Stmt]) -> Iterator[Expr]:
     """All expressions of all statements in `body`, sub-expressions included."""
     for s in walk_stmts(body):
-        for e in stmt_exprs(s):
-            yield from walk_expr(e)
+        stack = list(stmt_exprs(s)[::-1])
+        while stack:
+            top = stack.pop()
+            yield top
+            if inner := operands(top):
+                stack += inner[::-1]
 
 
 def map_bodies(s: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
@@ -229,15 +241,18 @@ def _with_body(case: Case, body: tuple[Stmt, ...]) -> Case:
 
 def map_stmts(body: tuple[Stmt, ...], f: StmtMap) -> tuple[Stmt, ...]:
     """`body` rewritten bottom-up; `f` gives one statement or several (none removes it)."""
-    made: list[Stmt] = []
-    for s in body:
-        result = f(map_bodies(s, lambda b: map_stmts(b, f)))
-        if isinstance(result, tuple | list):
-            made += result
-        else:
-            made.append(result)  # type: ignore[arg-type]
-    same = len(made) == len(body) and all(a is b for a, b in zip(made, body, strict=True))
-    return body if same else tuple(made)
+
+    def whole(b: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        made: list[Stmt] = []
+        for s in b:
+            result = f(s if type(s) in _FLAT else map_bodies(s, whole))
+            if isinstance(result, tuple | list):
+                made += result
+            else:
+                made.append(result)  # type: ignore[arg-type]
+        return b if len(made) == len(b) and all(map(is_, made, b)) else tuple(made)
+
+    return whole(body)
 
 
 def map_stmt_exprs(s: Stmt, f: ExprMap) -> Stmt:
@@ -245,11 +260,10 @@ def map_stmt_exprs(s: Stmt, f: ExprMap) -> Stmt:
     changes: dict[str, Any] = {}
     for name in STMT_EXPRS[type(s)]:
         old = getattr(s, name)
-        if isinstance(old, tuple):
-            made = tuple(f(x) for x in old)
-            if any(a is not b for a, b in zip(old, made, strict=True)):
-                changes[name] = made
-        elif old is not None and (new := f(old)) is not old:
+        if old is None:
+            continue
+        new = _mapped(old, f) if isinstance(old, tuple) else f(old)
+        if new is not old:
             changes[name] = new
     return replace(s, **changes) if changes else s
 
