@@ -6,6 +6,7 @@ there, so that a deeply nested source is an answer, not an end. Results come bac
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -21,6 +22,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _STACK = 512 * 1024 * 1024  # bytes of address space for the working thread; touched pages only are paid for
+_MEMORY = 6 * 1024**3  # bytes of address space of one child: a source that includes a device has no end
 _DEPTH = 60_000  # Python frames that fit in it
 
 
@@ -127,8 +129,20 @@ def _serve(pipe: Connection, work: Callable[[Task], Result], inherited: list[Con
         copy.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends its children
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the parent's handler, which would print a traceback
+    _limit_memory()
     with_deep_stack(lambda: _answer(pipe, work))
     os._exit(0)  # no clean-up of the parent's copies
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # outside Unix
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    known = [n for n in (soft, hard, _MEMORY) if n != resource.RLIM_INFINITY]
+    with contextlib.suppress(OSError, ValueError):  # macOS has the name, not the limit
+        resource.setrlimit(resource.RLIMIT_AS, (min(known), hard))
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:

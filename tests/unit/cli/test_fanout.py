@@ -64,3 +64,13 @@ def test_a_child_does_not_inherit_the_parent_s_way_of_ending() -> None:
         assert fanout.run([1], _ends_on_sigterm, jobs=1, timeout=60) == [True]
     finally:
         signal.signal(signal.SIGTERM, kept)
+
+
+def _takes_memory(task: int) -> int:
+    return len(bytearray(task))
+
+
+def test_a_child_can_t_take_all_memory() -> None:
+    found = fanout.run([1000, 64 * 1024**3], _takes_memory, jobs=1, timeout=60)
+    assert found[0] == 1000
+    assert isinstance(found[1], Lost) and "MemoryError" in found[1].text
