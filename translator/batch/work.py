@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translator.diag.diagnostic import Sink
+from translator.diag.diagnostic import Diagnostic, Sink
 from translator.frontend.inputs import Inputs, ReadOptions
 from translator.model.dump import dump_model
 from translator.model.kernel import KernelModel
@@ -64,13 +64,20 @@ def translate_part(part: Part) -> list[Ported]:
     os.environ["LIBCLANG_NOTHREADS"] = "1"  # its own threads have small stacks; this one's is deep
     sink = Sink()
     readings = read_units(part.inputs, part.options, sink)
-    found = [
-        Ported(Outcome(d.span.path, "", "", "REFUSED", findings=(Finding.of(d),)))
-        for d in sink.items
-        if d.refuses or d.code == "CP1015"
-    ]
+    found = [_said(d) for d in sink.items if d.refuses or d.code == "CP1015"]
     notes = tuple(Finding.of(d) for d in sink.items if not d.refuses)
     return found + [_translate(reading, notes, part) for reading in readings]
+
+
+def _said(d: Diagnostic) -> Ported:
+    """What the reading said of a file, or of a template of which it found no instantiation."""
+    template = dict(d.args)["kernel"].rpartition("::")[2] if d.code == "CP1011" else ""
+    line = d.span.line if template else 0
+    # as with a guess, an instantiation that another part saw stands for it
+    return Ported(
+        Outcome(d.span.path, template, "", "REFUSED", line=line, findings=(Finding.of(d),)),
+        guessed=bool(template),
+    )
 
 
 def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -> Ported:

@@ -120,6 +120,19 @@ def test_analyze_writes_nothing_and_counts(capfd: pytest.CaptureFixture[str], so
     assert [p.name for p in Path().iterdir()] == ["k.cu"]
 
 
+def test_a_template_without_an_instantiation_is_a_kernel(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.cu").write_text(
+        "template <class T> __global__ void k(T* x) { x->f(); }\n__global__ void fine(int* x) { *x = 1; }\n",
+        encoding="utf-8",
+    )
+    document = AnalyzeDocument.model_validate_json(said(capfd, "analyze", "t.cu", "--json"))
+    assert [(k.kernel, k.line, k.effort) for k in document.kernels] == [
+        ("k", 1, "minutes"),
+        ("fine", 2, "automatic"),
+    ]
+    assert document.problems == []
+
+
 def test_analyze_of_a_missing_path_is_usage(capfd: pytest.CaptureFixture[str], source: str) -> None:
     said(capfd, "analyze", "gone.cu", code=2)
 
