@@ -168,5 +168,7 @@ def _answer(pipe: Connection, work: Callable[[Task], Result]) -> None:
             result = Lost("raised", traceback.format_exc())
         try:
             pipe.send(result)
+        except OSError:  # the parent is gone, and with it whoever would want to know
+            return
         except Exception:
             pipe.send(Lost("raised", traceback.format_exc()))

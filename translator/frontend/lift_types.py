@@ -167,6 +167,8 @@ class Types:
         if kind in _REFERENCES:
             return self.of(conf.lib.clang_getPointeeType(c))
         if kind == _CONSTANT_ARRAY:
+            if c.element_count == 0:  # an extension of C++; the DSL has no such array
+                raise LiftError("CP1127", what="an array without elements")
             return Array(self.of(c.element_type), c.element_count)
         if kind == _INCOMPLETE_ARRAY:
             return Array(self.of(c.element_type), None)

@@ -33,6 +33,7 @@ CASES = [
      "initialisation of calls: a static variable of a function"),
     ("switch (n) { case 1: if (p[0]) { case 2: p[1] = 0; } }", "CP1136",
      "switch: a case label inside another statement"),
+    ("int a[0]; p[0] = sizeof(a);", "CP1127", "an array without elements is not covered"),
     ("p[0] = rand();", "CP1138", "rand belongs to the host's library"),
     ("p[0] = missing;", "CP1100",
      "the compiler reports an error in k: use of undeclared identifier 'missing'"),
