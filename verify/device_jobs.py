@@ -16,7 +16,7 @@ from verify.jobs import Emit, JobError, describe, load_module
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
 from verify.portcall import BindError, bind
 from verify.resolve import Resolved, resolve
-from verify.spec import BufferArg, Spec, load_spec
+from verify.spec import Spec, load_spec
 from verify.timing import Sets, Timer
 
 
@@ -168,10 +168,10 @@ def run_reference(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
 
 
 def _reference_arguments(spec: Spec, resolved: Resolved, inputs: dict[str, Bytes]) -> dict[str, Any]:
-    """Scalars by name (struct fields as `arg.field`), buffers as arrays; bf16 and fp8 as float64."""
+    """Scalars and buffers by name, struct fields as `arg.field`; bf16 and fp8 as float64."""
     found: dict[str, Any] = dict(resolved.scalars)
-    for arg in spec.arg:
-        if isinstance(arg, BufferArg) and arg.name in inputs:
+    for arg in spec.buffers:
+        if arg.name in inputs:
             for lane in lanes(arg):
                 values = view(inputs[arg.name].copy(), lane)
                 found[lane.name] = decode(values, lane.dtype) if lane.dtype.bits_only else values

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from verify.dtypes import DType, lookup
 from verify.expr import evaluate_int
 from verify.resolve import Resolved
-from verify.spec import BufferArg, Spec
+from verify.spec import BufferArg, Filled, Spec
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Values = Literal["spec", "small_int", "constant", "large", "special"]
@@ -30,22 +30,26 @@ class Lane:
     init: str
     low: float | None
     high: float | None
+    values: tuple[int | float, ...] | None = None  # the first ones; zeros follow
 
     @property
     def varies(self) -> bool:
         """True where other values than the spec's make sense: floats without a domain of their own."""
-        return self.dtype.is_float and self.init == "normal" and self.low is None and self.high is None
+        free = self.values is None and self.init == "normal"
+        return self.dtype.is_float and free and self.low is None and self.high is None
 
 
 def lanes(arg: BufferArg) -> list[Lane]:
     """The lanes of a buffer: one for plain elements, one per field for structs."""
     if arg.dtype is not None:
         t = lookup(arg.dtype)
-        return [Lane(arg.name, t, 0, t.size, arg.init, arg.low, arg.high)]
-    return [
-        Lane(f"{arg.name}.{f.name}", lookup(f.dtype), f.offset, arg.size or 0, f.init, f.low, f.high)
-        for f in arg.fields
-    ]
+        return [_lane(arg.name, t, 0, t.size, arg)]
+    return [_lane(f"{arg.name}.{f.name}", lookup(f.dtype), f.offset, arg.size or 0, f) for f in arg.fields]
+
+
+def _lane(name: str, t: DType, offset: int, stride: int, how: Filled) -> Lane:
+    values = None if how.values is None else tuple(how.values)
+    return Lane(name, t, offset, stride, how.init, how.low, how.high, values)
 
 
 def view(data: Bytes, lane: Lane) -> npt.NDArray[Any]:
@@ -79,10 +83,11 @@ def decode(values: npt.NDArray[Any], dtype: DType) -> npt.NDArray[np.float64]:
     """Carrier values as float64."""
     if dtype.name == "bf16":
         wide = np.ascontiguousarray(values).astype(np.uint32) << 16
-        return wide.view(np.float32).astype(np.float64)
-    if dtype.bits_only:
+        values = wide.view(np.float32)
+    elif dtype.bits_only:
         return _f8_values(dtype.name)[values]
-    return values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        return values.astype(np.float64)
 
 
 def encode(values: npt.NDArray[Any], dtype: DType) -> npt.NDArray[Any]:
@@ -175,8 +180,21 @@ def _with_specials(x: npt.NDArray[np.float32], rng: np.random.Generator) -> npt.
     return x
 
 
+def _listed(values: tuple[int | float, ...], count: int, t: DType) -> npt.NDArray[Any]:
+    """`values`, then zeros."""
+    made: npt.NDArray[Any] = np.zeros(count, t.carrier)
+    if t.is_float:
+        made[: len(values)] = encode(np.array(values, np.float64), t)
+    else:  # one by one: an array of them would take uint64 for float64
+        given = b"".join(scalar_bytes(v, t) for v in values)
+        made[: len(values)] = np.frombuffer(given, t.carrier)
+    return made
+
+
 def _by_init(lane: Lane, count: int, rng: np.random.Generator, resolved: Resolved) -> npt.NDArray[Any]:
     t, init, low, high = lane.dtype, lane.init, lane.low, lane.high
+    if lane.values is not None:
+        return _listed(lane.values[:count], count, t)
     if init == "zeros":
         return encode(np.zeros(count, np.float32), t)
     if init == "ones":

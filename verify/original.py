@@ -18,7 +18,7 @@ from verify.dtypes import lookup
 from verify.environment import find_nvcc
 from verify.inputs import scalar_bytes
 from verify.resolve import Resolved
-from verify.spec import BufferArg, ScalarArg, Spec
+from verify.spec import BufferArg, PointerField, ScalarArg, Spec
 
 # Flags of nvcc that NVRTC refuses and that change nothing in device code.
 _NVCC_ONLY = re.compile(
@@ -210,7 +210,11 @@ class OriginalKernel:
             else:
                 block = bytearray(arg.size)
                 for f in arg.fields:
-                    data = scalar_bytes(resolved.scalars[f"{arg.name}.{f.name}"], lookup(f.dtype))
+                    held = f"{arg.name}.{f.name}"
+                    if isinstance(f, PointerField):
+                        data = addresses[held].to_bytes(8, "little")
+                    else:
+                        data = scalar_bytes(resolved.scalars[held], lookup(f.dtype))
                     block[f.offset : f.offset + len(data)] = data
                 values.append(bytes(block))
         return Arguments(values)

@@ -9,7 +9,7 @@ from typing import Any
 from verify.dtypes import lookup
 from verify.inputs import scalar_value
 from verify.resolve import Resolved
-from verify.spec import BufferArg, ScalarArg, Spec
+from verify.spec import BufferArg, PointerField, ScalarArg, Spec
 
 _LAUNCH = ("grid", "block", "smem", "stream")
 
@@ -30,8 +30,11 @@ def values_of(spec: Spec, resolved: Resolved, addresses: dict[str, int]) -> dict
             (symbols if arg.symbol else plain)[name] = addresses[arg.name]
         else:
             for f in arg.fields:
-                value = resolved.scalars[f"{arg.name}.{f.name}"]
-                plain[f"{name}_{f.name}"] = scalar_value(value, lookup(f.dtype))
+                held = f"{arg.name}.{f.name}"
+                if isinstance(f, PointerField):
+                    plain[f"{name}_{f.name}"] = addresses[held]
+                else:
+                    plain[f"{name}_{f.name}"] = scalar_value(resolved.scalars[held], lookup(f.dtype))
     return {**plain, **symbols}
 
 

@@ -41,7 +41,7 @@ def resolve(spec: Spec, case: Case) -> Resolved:
         if isinstance(arg, ScalarArg):
             scalars[arg.name] = names[arg.name] = _at(f"value of '{arg.name}'", arg.value, names, case)
         elif isinstance(arg, StructArg):
-            for f in arg.fields:
+            for f in arg.scalars:
                 key = f"{arg.name}.{f.name}"
                 scalars[key] = names[key] = _at(f"value of '{key}'", f.value, names, case)
     elems = {a.name: _count(a, names, case) for a in spec.buffers}

@@ -7,7 +7,16 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from verify.dtypes import lookup
 from verify.expr import ExprError, names_of
@@ -97,6 +106,87 @@ class ScalarArg(Arg):
         return _readable(v)
 
 
+class Filled(Strict):
+    """How memory starts. `init` is one of normal, uniform, small_int, zeros, ones, arange, permutation or
+    `index:<expr>` (integers in [low, expr), low being 0 if left out). `values` in its place lists the first
+    elements; the rest are zero, as in C++."""
+
+    init: str = "normal"
+    low: float | None = None
+    high: float | None = None
+    values: list[int | float] | None = None
+
+    @field_validator("init")
+    @classmethod
+    def _init(cls, v: str) -> str:
+        check_init(v)
+        return v
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.values is not None and self.model_fields_set & {"init", "low", "high"}:
+            raise ValueError("values stand in place of init, low and high")
+        return self
+
+
+class ElementField(Filled):
+    """One member of a buffer's struct elements, `offset` bytes from the element's start."""
+
+    name: str
+    dtype: str
+    offset: int = Field(ge=0)
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+
+class Memory(Filled):
+    """Device memory of `elems` elements of `dtype`, or of structs of `size` bytes with `fields`."""
+
+    dtype: str | None = None
+    elems: Expr
+    role: Role
+    size: int | None = Field(default=None, gt=0)
+    fields: list[ElementField] = []
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str | None) -> str | None:
+        return None if v is None else lookup(v).name
+
+    @field_validator("elems")
+    @classmethod
+    def _read(cls, v: Expr) -> Expr:
+        return _readable(v)
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.dtype is None) == (self.size is None):
+            raise ValueError("a buffer has either a dtype, or a size and fields")
+        if self.size is not None and not self.fields:
+            raise ValueError("a buffer of structs lists its fields")
+        if self.dtype is not None and self.fields:
+            raise ValueError("fields belong to a buffer of structs (size), not to one with a dtype")
+        for f in self.fields:
+            if self.size is not None and f.offset + lookup(f.dtype).size > self.size:
+                raise ValueError(f"field '{f.name}' reaches past the element's {self.size} bytes")
+        return self
+
+    @property
+    def element_bytes(self) -> int:
+        return self.size if self.size is not None else lookup(self.dtype or "").size
+
+
+class BufferArg(Memory, Arg):
+    """Memory whose address is a parameter; or a `__device__` or `__constant__` global of the original, which
+    `symbol` names."""
+
+    kind: Literal["buffer"]
+    symbol: str | None = None
+
+
 class StructField(Strict):
     """A scalar inside a by-value struct, `offset` bytes from its start."""
 
@@ -115,90 +205,69 @@ class StructField(Strict):
     def _read(cls, v: bool | Expr) -> bool | Expr:
         return _readable(v)
 
+    @property
+    def room(self) -> int:
+        """Bytes it takes in the struct."""
+        return lookup(self.dtype).size
+
+
+class PointerField(Strict):
+    """A pointer inside a by-value struct: `offset` bytes from its start lies the address of `buffer`."""
+
+    name: str
+    offset: int = Field(ge=0)
+    buffer: Memory
+
+    @property
+    def room(self) -> int:
+        return 8
+
+
+def _field_kind(field: Any) -> str:
+    held = field if isinstance(field, dict) else vars(field)
+    return "buffer" if "buffer" in held else "scalar"
+
+
+AnyField = Annotated[
+    Annotated[StructField, Tag("scalar")] | Annotated[PointerField, Tag("buffer")], Discriminator(_field_kind)
+]
+
 
 class StructArg(Arg):
-    """One by-value struct of `size` bytes; the port takes `<name>_<field>` for each field."""
+    """One by-value struct of `size` bytes; the port takes `<name>_<field>` for each field.
+
+    The buffer of a pointer field is called `<name>.<field>` in verdicts and by reference.py.
+    """
 
     kind: Literal["struct"]
     size: int = Field(gt=0)
-    fields: list[StructField]
+    fields: list[AnyField]
+
+    @property
+    def scalars(self) -> list[StructField]:
+        return [f for f in self.fields if isinstance(f, StructField)]
+
+    @property
+    def buffers(self) -> list[BufferArg]:
+        """What the pointer fields point to."""
+        return [
+            BufferArg.model_construct(
+                f.buffer.model_fields_set,
+                kind="buffer", name=f"{self.name}.{f.name}", port_name=None, symbol=None, **dict(f.buffer),
+            )
+            for f in self.fields
+            if isinstance(f, PointerField)
+        ]  # fmt: skip
 
     @model_validator(mode="after")
     def _inside(self) -> Self:
+        names = [f.name for f in self.fields]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"field named twice: {', '.join(twice)}")
         for f in self.fields:
-            if f.offset + lookup(f.dtype).size > self.size:
+            if f.offset + f.room > self.size:
                 raise ValueError(f"field '{f.name}' reaches past the struct's {self.size} bytes")
         return self
-
-
-class ElementField(Strict):
-    """One member of a buffer's struct elements, `offset` bytes from the element's start."""
-
-    name: str
-    dtype: str
-    offset: int = Field(ge=0)
-    init: str = "normal"
-    low: float | None = None
-    high: float | None = None
-
-    @field_validator("dtype")
-    @classmethod
-    def _known(cls, v: str) -> str:
-        return lookup(v).name
-
-
-class BufferArg(Arg):
-    """Device memory of `elems` elements of `dtype`, or of structs of `size` bytes with `fields`.
-
-    `init` is one of normal, uniform, small_int, zeros, ones, arange, permutation or `index:<expr>`
-    (integers in [low, expr), low being 0 if left out). `symbol` names a `__device__` or `__constant__` global
-    of the original.
-    """
-
-    kind: Literal["buffer"]
-    dtype: str | None = None
-    elems: Expr
-    role: Role
-    init: str = "normal"
-    low: float | None = None
-    high: float | None = None
-    symbol: str | None = None
-    size: int | None = Field(default=None, gt=0)
-    fields: list[ElementField] = []
-
-    @field_validator("dtype")
-    @classmethod
-    def _known(cls, v: str | None) -> str | None:
-        return None if v is None else lookup(v).name
-
-    @field_validator("elems")
-    @classmethod
-    def _read(cls, v: Expr) -> Expr:
-        return _readable(v)
-
-    @field_validator("init")
-    @classmethod
-    def _init(cls, v: str) -> str:
-        check_init(v)
-        return v
-
-    @model_validator(mode="after")
-    def _one_layout(self) -> Self:
-        if (self.dtype is None) == (self.size is None):
-            raise ValueError("a buffer has either a dtype, or a size and fields")
-        if self.size is not None and not self.fields:
-            raise ValueError("a buffer of structs lists its fields")
-        if self.dtype is not None and self.fields:
-            raise ValueError("fields belong to a buffer of structs (size), not to one with a dtype")
-        for f in self.fields:
-            check_init(f.init)
-            if self.size is not None and f.offset + lookup(f.dtype).size > self.size:
-                raise ValueError(f"field '{f.name}' reaches past the element's {self.size} bytes")
-        return self
-
-    @property
-    def element_bytes(self) -> int:
-        return self.size if self.size is not None else lookup(self.dtype or "").size
 
 
 AnyArg = Annotated[ScalarArg | BufferArg | StructArg, Field(discriminator="kind")]
@@ -250,7 +319,11 @@ class Spec(Strict):
 
     @property
     def buffers(self) -> list[BufferArg]:
-        return [a for a in self.arg if isinstance(a, BufferArg)]
+        """All memory of the kernel, in order of the arguments; that behind struct fields too."""
+        found: list[BufferArg] = []
+        for a in self.arg:
+            found += [a] if isinstance(a, BufferArg) else a.buffers if isinstance(a, StructArg) else []
+        return found
 
     @property
     def open_questions(self) -> list[Question]:
