@@ -76,7 +76,7 @@ def read_text(path: str, sink: Sink) -> SourceText | None:
     place = Span(path)
     file = Path(path)
     try:
-        path.encode()
+        str(path).encode()
         data = _regular(file)
     except UnicodeEncodeError:
         sink.report("CP1002", place, path=path, reason="its name is not UTF-8")
