@@ -120,12 +120,15 @@ def test_analyze_writes_nothing_and_counts(capfd: pytest.CaptureFixture[str], so
     assert [p.name for p in Path().iterdir()] == ["k.cu"]
 
 
-def test_a_template_without_an_instantiation_is_a_kernel(capfd: pytest.CaptureFixture[str]) -> None:
-    Path("t.cu").write_text(
+def test_a_template_without_an_instantiation_is_a_kernel(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
         "template <class T> __global__ void k(T* x) { x->f(); }\n__global__ void fine(int* x) { *x = 1; }\n",
         encoding="utf-8",
     )
-    document = AnalyzeDocument.model_validate_json(said(capfd, "analyze", "t.cu", "--json"))
+    document = AnalyzeDocument.model_validate_json(said(capfd, "analyze", str(file), "--json"))
     assert [(k.kernel, k.line, k.effort) for k in document.kernels] == [
         ("k", 1, "minutes"),
         ("fine", 2, "automatic"),
