@@ -322,6 +322,8 @@ class Expressions:
     def cast(self, e: x.Cast) -> tuple[str, int]:
         inner, to = e.operand, e.type
         if isinstance(to, Pointer):
+            if isinstance(inner.type, Pointer) and inner.type.to == to.to:
+                return self.write(inner)  # only its qualifiers change
             if inner.type == U64 and isinstance(to.to, Scalar):  # kept in memory as an address
                 self.needs.helpers["global_pointer"] = None
                 return f"global_pointer({self.text(inner)}, {self.dtype(to.to)})", _ATOM

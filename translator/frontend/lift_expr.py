@@ -16,6 +16,7 @@ from translator.frontend.refusal import BY_KIND, LiftError
 from translator.frontend.scope import Scope
 from translator.model.expr import (
     LVALUES,
+    AddrOf,
     Assign,
     Bitcast,
     Cast,
@@ -23,8 +24,10 @@ from translator.model.expr import (
     Conditional,
     Construct,
     Decay,
+    Deref,
     Expr,
     IncDec,
+    Index,
     Literal,
     Member,
     Special,
@@ -46,6 +49,7 @@ from translator.model.types import (
     Type,
     same,
 )
+from translator.model.walk import root_var
 
 Lifter = Callable[[Scope, Any], Expr]
 _ONE_LITERAL = re.compile(r"^[\s(]*(?:\w|\.|(?<=[eEpP])[-+]|'[^']*')+[\s)]*$")
@@ -58,7 +62,25 @@ def lift(scope: Scope, c: Any) -> Expr:
     lifter = _lifters().get(c._kind_id)
     if lifter is None:
         raise _not_covered(c)
-    return lifter(scope, c)
+    made = lifter(scope, c)
+    if c._kind_id in _NAMES_OBJECT and isinstance(made, LVALUES) and c.type.is_volatile_qualified():
+        return volatile_object(made)
+    return made
+
+
+def volatile_object(e: Expr) -> Expr:
+    """A volatile variable, member or element, reached through a volatile pointer: each access is kept.
+
+    A local one stays as it is: nobody else can see it.
+    """
+    pointer = e.pointer if isinstance(e, Deref) else e.base if isinstance(e, Index) else None
+    if pointer is not None and isinstance(pointer.type, Pointer) and pointer.type.volatile:
+        return e
+    root = root_var(e)
+    if not isinstance(e.type, Scalar) or (root is not None and root.storage == "local" and not root.ref):
+        return e
+    address = AddrOf(e, Pointer(e.type), e.span)
+    return Deref(Cast(address, Pointer(e.type, volatile=True), e.span), e.type, e.span)
 
 
 def lift_lvalue(scope: Scope, c: Any, *, read_only: bool = False) -> Expr:

@@ -41,8 +41,7 @@ BF16 = Scalar("bf16", 16, True, True)
 F8E4M3 = Scalar("f8e4m3", 8, True, True)
 F8E5M2 = Scalar("f8e5m2", 8, True, True)
 SCALARS = {
-    t.name: t
-    for t in (VOID, BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, F8E4M3, F8E5M2)
+    t.name: t for t in (VOID, BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, F8E4M3, F8E5M2)
 }
 
 
@@ -109,9 +108,9 @@ Type: TypeAlias = "Scalar | Pointer | Array | Struct"
 
 
 def same(a: Type, b: Type) -> bool:
-    """Equal but for qualifiers of pointers."""
+    """Equal but for const and restrict of pointers; a volatile access is another access."""
     if isinstance(a, Pointer) and isinstance(b, Pointer):
-        return same(a.to, b.to)
+        return a.volatile == b.volatile and same(a.to, b.to)
     if isinstance(a, Array) and isinstance(b, Array):
         return a.count == b.count and same(a.of, b.of)
     return a == b

@@ -26,7 +26,7 @@ from translator.model.types import (
     Type,
     same,
 )
-from translator.model.walk import stmt_exprs, walk_expr, walk_stmts
+from translator.model.walk import root_var, stmt_exprs, walk_expr, walk_stmts
 from translator.passes import memory as m
 from translator.passes.loops import assigned
 from translator.passes.variables import Binding, Body, Variables, referred
@@ -56,12 +56,23 @@ class Lower(Variables):
         if isinstance(e, x.Index):
             index = self.value(e.index)
             if isinstance(e.base, x.Decay):
-                return m.step(self._array(e.base.array), index, e.type)
+                return self._volatile(m.step(self._array(e.base.array), index, e.type), e)
             p = self._behind(e.base, e.type)
             return m.step(p, index, e.type) if isinstance(p, m.Memory | m.Cells) else p
         if isinstance(e, x.Member):
             return self._member(e)
         return self._temporary(e)
+
+    def _volatile(self, p: m.Place, e: x.Index) -> m.Place:
+        """An element of a volatile array that other threads see: through a volatile pointer."""
+        root = root_var(e)
+        seen = root is None or root.storage != "local"
+        if not (isinstance(e.base.type, Pointer) and e.base.type.volatile and seen):
+            return p
+        if not isinstance(e.type, Scalar) or not isinstance(p, m.Cells | m.Memory):
+            return p
+        pointer = m.cells_pointer(p) if isinstance(p, m.Cells) else m.pointer_to(p, e.type)
+        return m.Memory(x.Cast(pointer, Pointer(e.type, volatile=True), e.span), e.type, e.type)
 
     def _array(self, e: Expr) -> m.Memory | m.Cells:
         p = self.place(e)
@@ -81,7 +92,11 @@ class Lower(Variables):
         assert isinstance(base.type, Pointer)
         if base.type.to != unit:
             base = x.Cast(base, replace(base.type, to=unit), base.span)
-        if isinstance(base, x.PtrAdd) and not isinstance(base.offset, x.Literal):
+        if (
+            isinstance(base, x.PtrAdd)
+            and not isinstance(base.offset, x.Literal)
+            and same(base.type, base.pointer.type)
+        ):
             return m.Memory(base.pointer, unit, t, offset=base.offset)
         return m.Memory(base, unit, t)
 
