@@ -78,7 +78,10 @@ class _Walk(Evaluator):
     def _statement(self, s: Stmt, env: Env, depth: int) -> Env | None:
         if isinstance(s, Decl):
             if s.init is not None:
-                value = self.place(s.init, env, depth) if s.var.ref else self.eval(s.init, env, depth)
+                copied = self.argument_struct(s.init, env, depth)
+                value = (
+                    self.place(s.init, env, depth) if s.var.ref else copied or self.eval(s.init, env, depth)
+                )
                 env[s.var] = replace(value, offset_of=(s.var, 0)) if isinstance(value, Value) else value
                 if s.var not in self.counters and _redoable(s, self.stable):
                     self.definitions[s.var] = s.init

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from translator.analysis import values as v
+from translator.analysis.fields import changed_members, leaves
 from translator.analysis.poly import Poly
 from translator.analysis.values import LAUNCHED, LOADED, TOP, Access, Address, Known, Value, const, exact
 from translator.diag.diagnostic import NOWHERE
@@ -64,6 +65,12 @@ class Evaluator:
         self.found = Accesses()
         self.seen: set[Access] = set()
         self.returned: list[Known] = []
+        self.changed = changed_members(model)
+        self.packed = {
+            f"{p.name}#{p.uid}": {leaf.offset: leaf for leaf in leaves(p)}
+            for p in model.kernel.params
+            if isinstance(p.type, Struct)
+        }
         self.definitions: dict[Var, Expr] = {}  # initialisers that mean the same wherever they are in scope
 
     def body(self, statements: Iterable[Stmt], env: Env | None, depth: int) -> Env | None:
@@ -240,7 +247,7 @@ class Evaluator:
         """The address of an lvalue; evaluates its indices."""
         if isinstance(e, x.VarRef):
             known = env.get(e.var)
-            if isinstance(known, Address) and e.var.ref:
+            if isinstance(known, Address) and (e.var.ref or isinstance(e.var.type, Struct)):
                 return known
             root = e.var.name if e.var.storage in ("device", "constant") else f"{e.var.name}#{e.var.uid}"
             room = e.var.type.size if "#" in root and isinstance(e.var.type, Array) else None
@@ -260,18 +267,33 @@ class Evaluator:
         return known if isinstance(known, Address) else Address("", TOP)
 
     def _load(self, e: Expr, env: Env, depth: int) -> Known:
-        if isinstance(e, x.Member) and isinstance(e.object, x.VarRef):
-            var = e.object.var
-            if var.storage == "param" and not var.ref and not isinstance(var.type, Pointer):
-                if isinstance(e.type, Scalar) and e.type.is_integer and var not in env:
-                    name = f"{var.name}_{e.name}"
-                    self.found.scalars.add(name)
-                    return parameter(name)
-                return Address("", TOP) if isinstance(e.type, Pointer) else TOP
         if isinstance(e, x.Member) and not isinstance(e.object, x.LVALUES):
             self.eval(e.object, env, depth)
             return TOP
-        return self._touch(self.place(e, env, depth), e.type, False)
+        place = self.place(e, env, depth)
+        if place.root in self.packed:
+            return self._argument(place, e.type)
+        return self._touch(place, e.type, False)
+
+    def _argument(self, place: Address, t: Type) -> Known:
+        """What is read from a struct that was passed by value."""
+        at = place.offset.exact.constant if place.offset.exact is not None else None
+        leaf = self.packed[place.root].get(at) if at is not None else None
+        if leaf is None or leaf.type != t or self.changed & (leaf.members | {place.root}):
+            return Address("", TOP) if isinstance(t, Pointer) else place if isinstance(t, Array) else TOP
+        if isinstance(t, Pointer):
+            return Address(leaf.var.name, const(0))
+        if not isinstance(t, Scalar) or not t.is_integer:
+            return TOP
+        self.found.scalars.add(leaf.var.name)
+        return parameter(leaf.var.name)
+
+    def argument_struct(self, e: Expr, env: Env, depth: int) -> Address | None:
+        """Where struct `e` lies if it is (in) a struct that was passed by value, or a copy of one."""
+        if not isinstance(e.type, Struct) or not isinstance(e, x.LVALUES):
+            return None
+        place = self.place(e, env, depth)
+        return place if place.root in self.packed else None
 
     def _touch(self, place: Address, t: Type, writes: bool) -> Known:
         if isinstance(t, Array):
@@ -338,7 +360,7 @@ class Evaluator:
                 if isinstance(a, x.VarRef) and a.var in env and isinstance(env[a.var], Value):
                     env[a.var] = replace(TOP, offset_of=(a.var, 0))
             else:
-                inner[p] = self.eval(a, env, depth)
+                inner[p] = self.argument_struct(a, env, depth) or self.eval(a, env, depth)
         if callee is None or depth >= DEPTH:
             self.found.complete = False
             return Address("", TOP) if isinstance(e.type, Pointer) else TOP

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from translator.analysis import values as v
 from translator.analysis.access import Accesses
+from translator.analysis.fields import field_names, pointer_leaves
 from translator.analysis.launch_shape import readable
 from translator.analysis.poly import Poly, largest
 from translator.analysis.values import LOADED, Access
@@ -67,18 +68,10 @@ def element(t: Type) -> tuple[str, int, list[tuple[str, str, int]]] | None:
     return "", t.size, fields
 
 
-def field_names(t: Type, prefix: str = "") -> list[str]:
-    """Names of the leaves of a struct, flattened: `x`, `m_0`, `inner_y`."""
-    if isinstance(t, Struct):
-        return [n for f in t.fields for n in field_names(f.type, f"{prefix}_{f.name}" if prefix else f.name)]
-    if isinstance(t, Array):
-        return [n for k in range(t.count or 0) for n in field_names(t.of, f"{prefix}_{k}")]
-    return [prefix]
-
-
 def extents(model: KernelModel, found: Accesses, allocated: Mapping[str, Poly], blocks: set[str]) -> Extents:
-    """Buffers of the model's pointer parameters and globals, from accesses and from what the host allocated.
+    """Buffers of the model's pointers and globals, from accesses and from what the host allocated.
 
+    Pointers are parameters, or fields of struct parameters, which are called `<param>_<field>`.
     `allocated` gives elements of the pointee per parameter, `blocks` the sizes that number the grid's blocks.
     Buffers that can't be described are left out.
     """
@@ -86,6 +79,7 @@ def extents(model: KernelModel, found: Accesses, allocated: Mapping[str, Poly], 
     pointers: list[tuple[Var, Type]] = [
         (p, p.type.to) for p in model.kernel.params if isinstance(p.type, Pointer)
     ]
+    pointers += [(leaf.var, leaf.type.to) for leaf in pointer_leaves(model) if isinstance(leaf.type, Pointer)]
     for var, t in pointers + [(g.var, g.var.type) for g in model.globals]:
         described = element(t)
         if described is not None:

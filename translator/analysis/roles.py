@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from translator.analysis.fields import Leaf, leaves, pointer_leaves
 from translator.model import expr as x
 from translator.model.expr import Expr, Var
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, Return
 from translator.model.types import Array, Pointer, Scalar
-from translator.model.walk import operands, stmt_exprs, walk_expr, walk_exprs, walk_stmts
+from translator.model.walk import operands, stmt_exprs, walk_exprs, walk_stmts
 
 Role: TypeAlias = Literal["in", "out", "inout"]
 
@@ -31,9 +32,13 @@ class Aliases:
         self.functions = {f.symbol: f for f in model.functions}
         self.of: dict[Var, set[Var]] = {}
         self.returned: dict[str, set[Var]] = {}
+        self.fields: dict[Var, list[Leaf]] = {}  # the pointers in a struct parameter
         for p in model.kernel.params:
             if _holds_pointer(p):
                 self.of[p] = {p}
+            if inner := [leaf for leaf in leaves(p) if isinstance(leaf.type, Pointer)]:
+                self.of[p] = {p}
+                self.fields[p] = inner
         everything = [model.kernel, *model.functions]
         while sum(self._round(f) for f in everything):  # each function every round: no short cut
             pass
@@ -44,6 +49,8 @@ class Aliases:
             if e.var in self.of:
                 return self.of[e.var]
             return {e.var} if not isinstance(e.var.type, Pointer) and not e.var.ref else set()
+        if isinstance(e.type, Pointer) and isinstance(e, x.Member | x.Index):
+            return self._pointers_in(e)
         if isinstance(e, x.Index):
             return self.roots(e.base)
         if isinstance(e, x.Deref | x.PtrAdd):
@@ -65,6 +72,23 @@ class Aliases:
         if isinstance(e, x.Call):
             return self.returned.get(e.symbol, set())
         return set()
+
+    def places(self, e: Expr) -> set[Var]:
+        """The variables in whose memory lvalue `e` itself lies."""
+        if isinstance(e.type, Pointer) and isinstance(e, x.Member | x.Index):
+            return self.roots(_holder(e)[0])
+        return self.roots(e)
+
+    def _pointers_in(self, e: Expr) -> set[Var]:
+        """Where a pointer that lies in a struct or an array may point."""
+        holder, wanted = _holder(e)
+        found: set[Var] = set()
+        for root in self.roots(holder):
+            inside = self.fields.get(root, [])
+            named = [leaf.var for leaf in inside if f"_{wanted}_" in f"_{leaf.name}_"]
+            # a copy of a part of the struct has shorter paths, a struct around it longer ones
+            found |= set(named or [leaf.var for leaf in inside]) or {root}
+        return found
 
     def _round(self, f: Function) -> bool:
         changed = False
@@ -100,8 +124,22 @@ class Aliases:
         return len(known) != before
 
 
+def _holder(e: Expr) -> tuple[Expr, str]:
+    """What a pointer is a part of, and the flattened name of the part."""
+    path: list[str] = []
+    while isinstance(e, x.Member | x.Index | x.Decay | x.Deref):
+        if isinstance(e, x.Member):
+            path.insert(0, e.name)
+            e = e.object
+        elif isinstance(e, x.Decay):
+            e = e.array
+        else:
+            e = e.base if isinstance(e, x.Index) else e.pointer
+    return e, "_".join(path)
+
+
 def roles(model: KernelModel) -> dict[Var, Role]:
-    """Role of each pointer parameter and global of the model.
+    """Role of each pointer parameter, pointer in a struct parameter (`Leaf.var`) and global of the model.
 
     A parameter that nothing reads or writes is "in". Memory that is both read and written is "inout", also
     where each read comes after a write.
@@ -119,6 +157,7 @@ def roles(model: KernelModel) -> dict[Var, Role]:
                     _value(e, aliases, read, written)
     found: dict[Var, Role] = {}
     watched = [p for p in model.kernel.params if _holds_pointer(p)] + [g.var for g in model.globals]
+    watched += [leaf.var for leaf in pointer_leaves(model)]
     for v in watched:
         found[v] = ("inout" if v in read else "out") if v in written else "in"
     return found
@@ -127,15 +166,15 @@ def roles(model: KernelModel) -> dict[Var, Role]:
 def _value(e: Expr, aliases: Aliases, read: set[Var], written: set[Var]) -> None:
     """Notes what evaluating `e` reads and writes."""
     if isinstance(e, x.Assign):
-        written |= aliases.roots(e.target) if _in_memory(e.target) else set()
+        written |= aliases.places(e.target) if _in_memory(e.target) else set()
         if e.op and _in_memory(e.target):
-            read |= aliases.roots(e.target)
+            read |= aliases.places(e.target)
         _address(e.target, aliases, read, written)
         _value(e.value, aliases, read, written)
     elif isinstance(e, x.IncDec):
         if _in_memory(e.target):
-            written |= aliases.roots(e.target)
-            read |= aliases.roots(e.target)
+            written |= aliases.places(e.target)
+            read |= aliases.places(e.target)
         _address(e.target, aliases, read, written)
     elif isinstance(e, x.AddrOf):
         _address(e.lvalue, aliases, read, written)
@@ -143,7 +182,7 @@ def _value(e: Expr, aliases: Aliases, read: set[Var], written: set[Var]) -> None
         _address(e.array, aliases, read, written)
     elif isinstance(e, x.Index | x.Deref | x.Member | x.VarRef):
         if _in_memory(e) and not isinstance(e.type, Array):
-            read |= aliases.roots(e)
+            read |= aliases.places(e)
         _address(e, aliases, read, written)
     elif isinstance(e, x.Intrinsic):
         _intrinsic(e, aliases, read, written)
@@ -217,19 +256,16 @@ def _is_address(e: Expr) -> bool:
 
 def only_atomics(model: KernelModel, var: Var) -> bool:
     """True where the kernel touches a buffer through atomics alone: an accumulator, which starts at zero."""
-    plain = False
-    atomic = False
-    for f in (model.kernel, *model.functions):
-        for e in walk_exprs(f.body):
-            if isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name):
-                atomic = atomic or (bool(e.args) and _speaks_of(e.args[0], var))
-            elif isinstance(e, x.Assign | x.IncDec) and _speaks_of(e.target, var):
-                plain = True
-    return atomic and not plain
-
-
-def _speaks_of(e: x.Expr, var: Var) -> bool:
-    return any(isinstance(part, x.VarRef) and part.var == var for part in walk_expr(e))
+    bodies = [f.body for f in (model.kernel, *model.functions)]
+    touched = [e for b in bodies for e in walk_exprs(b) if isinstance(e, x.Intrinsic | x.Assign | x.IncDec)]
+    atomics = [e for e in touched if isinstance(e, x.Intrinsic) and _ATOMIC.fullmatch(e.name) and e.args]
+    if not atomics:
+        return False
+    aliases = Aliases(model)
+    plain = [e.target for e in touched if isinstance(e, x.Assign | x.IncDec) and _in_memory(e.target)]
+    return any(var in aliases.roots(e.args[0]) for e in atomics) and not any(
+        var in aliases.roots(target) for target in plain
+    )
 
 
 def float_atomics(model: KernelModel) -> bool:

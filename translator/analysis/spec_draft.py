@@ -8,19 +8,21 @@ from typing import Protocol
 
 from translator.analysis.access import Accesses, Shape, accesses
 from translator.analysis.cases import Case, Sized
-from translator.analysis.extents import DTYPES, Buffer, Extents, extents, field_names
+from translator.analysis.extents import DTYPES, Buffer, Extents, extents
+from translator.analysis.fields import leaves
 from translator.analysis.launch_shape import c_text, marked, names_in, number, poly_of, readable
 from translator.analysis.poly import Poly
-from translator.analysis.roles import Role, float_atomics, only_atomics, roles
+from translator.analysis.roles import Role, float_atomics, roles
 from translator.analysis.settle import settle
 from translator.analysis.spec_text import key, quoted, table
+from translator.analysis.starts import source_values, start, unknown
 from translator.analysis.values import LAUNCHED, LOADED
 from translator.diag.codes import CODES
 from translator.diag.diagnostic import Sink
 from translator.model import expr as x
 from translator.model.expr import Var
-from translator.model.kernel import HostExpr, KernelModel, Launch
-from translator.model.types import BOOL, Pointer, Scalar, Struct, leaf_scalars
+from translator.model.kernel import Global, HostExpr, KernelModel, Launch
+from translator.model.types import BOOL, Pointer, Scalar, Struct
 from translator.model.walk import walk_exprs
 
 _DEFAULT_BLOCK = 256
@@ -94,8 +96,9 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
 
 def _settled(draft: _Draft, args: list[dict[str, object]], found: Accesses, described: Extents) -> list[Case]:
     """The cases. What no case can satisfy is replaced in the draft and its `args`, and asked about."""
-    buffers = [a for a in args if "elems" in a]
-    elems = [str(a["elems"]) for a in buffers]
+    named = _buffers_of(args)
+    buffers = [b for _, b in named]
+    elems = [str(b["elems"]) for b in buffers]
     for text in (*draft.grid, *draft.block, draft.smem, *elems):
         for name in sorted(names_in(text) if readable(text) else ()):
             draft.sizes.setdefault(name, None)
@@ -109,17 +112,17 @@ def _settled(draft: _Draft, args: list[dict[str, object]], found: Accesses, desc
         described.multiples,
         {k: n for k, n in draft.sizes.items() if n is not None},
     )
-    settled = settle(wanted, [str(b["name"]) for b in buffers], _taken(draft.model))
+    settled = settle(wanted, [name for name, _ in named], _taken(draft.model))
     made, kernel = settled.wanted, draft.model.kernel.name
 
     def short(texts: Sequence[str]) -> str:
         text = " x ".join(texts)
         return text if len(text) < 200 else text[:197] + "..."
 
-    for buffer, text in zip(buffers, made.elems, strict=True):
-        if str(buffer["name"]) in settled.fresh:
+    for (name, buffer), text in zip(named, made.elems, strict=True):
+        if name in settled.fresh:
             buffer["elems"] = text
-            draft.ask("CP3104", buffer=str(buffer["name"]), elems=text)
+            draft.ask("CP3104", buffer=name, elems=text)
     if "grid" in settled.fresh:
         draft.ask("CP3102", kernel=kernel, text=short(draft.grid), grid=" x ".join(made.grid))
     if "block" in settled.fresh:
@@ -134,6 +137,19 @@ def _settled(draft: _Draft, args: list[dict[str, object]], found: Accesses, desc
     return settled.cases
 
 
+def _buffers_of(args: Sequence[dict[str, object]]) -> list[tuple[str, dict[str, object]]]:
+    """(name, entry) of all memory, that of struct fields too."""
+    found = []
+    for a in args:
+        if "elems" in a:
+            found.append((str(a["name"]), a))
+        fields = a["fields"] if a["kind"] == "struct" else []
+        for f in fields if isinstance(fields, list) else ():
+            if "buffer" in f:
+                found.append((f"{a['name']}_{f['name']}", f["buffer"]))
+    return found
+
+
 def _limit(text: str, shapes: Sequence[Case]) -> str:
     """What indices stay below: at least 1 in every case, and 1 if it has no value in one."""
     found = [number(text, case.sizes) for case in shapes]
@@ -145,7 +161,7 @@ def _limit(text: str, shapes: Sequence[Case]) -> str:
 def _taken(model: KernelModel) -> set[str]:
     """Names of the arguments, and of what is in them: an expression that says one means it."""
     params = model.kernel.params
-    inner = {f"{p.name}_{n}" for p in params if isinstance(p.type, Struct) for n in field_names(p.type)}
+    inner = {leaf.var.name for p in params for leaf in leaves(p)}
     return {p.name for p in params} | {g.var.name for g in model.globals} | inner
 
 
@@ -304,7 +320,7 @@ def _arguments(
         elif isinstance(p.type, Scalar):
             made.append(_scalar(draft, p.name, p.type, value, asked))
         elif isinstance(p.type, Struct):
-            made.append(_struct(draft, p, p.type, asked))
+            made.append(_struct(draft, p, p.type, asked, described, use))
         else:
             draft.ask("CP3108", param=p.name, type=str(p.type))
     return made
@@ -346,38 +362,47 @@ def _value(draft: _Draft, name: str, t: Scalar, value: float | int | None, asked
     return chosen
 
 
-def _struct(draft: _Draft, p: Var, t: Struct, asked: set[str]) -> dict[str, object]:
-    leaves = leaf_scalars(t) or []
-    fields = []
-    for name, (offset, scalar) in zip(field_names(t), leaves, strict=False):
-        if not isinstance(scalar, Scalar) or scalar.name not in DTYPES:
-            draft.ask("CP3108", param=f"{p.name}.{name}", type=str(scalar))
-            continue
-        value = _value(draft, f"{p.name}_{name}", scalar, None, asked)
-        fields.append({"name": name, "dtype": DTYPES[scalar.name], "offset": offset, "value": value})
+def _struct(
+    draft: _Draft, p: Var, t: Struct, asked: set[str], described: Extents, use: Mapping[Var, Role]
+) -> dict[str, object]:
+    fields: list[dict[str, object]] = []
+    for leaf in leaves(p):
+        buffer = described.buffers.get(leaf.var.name)
+        if isinstance(leaf.type, Pointer) and buffer is not None and buffer.var == leaf.var:
+            memory = _memory(draft, described, buffer, use.get(leaf.var, "inout"))
+            fields.append({"name": leaf.name, "offset": leaf.offset, "buffer": memory})
+        elif isinstance(leaf.type, Scalar) and leaf.type.name in DTYPES:
+            value = _value(draft, leaf.var.name, leaf.type, None, asked)
+            dtype = DTYPES[leaf.type.name]
+            fields.append({"name": leaf.name, "dtype": dtype, "offset": leaf.offset, "value": value})
+        else:
+            draft.ask("CP3108", param=f"{p.name}.{leaf.name}", type=str(leaf.type))
     return {"name": p.name, "kind": "struct", "size": t.size, "fields": fields}
 
 
 def _buffer(draft: _Draft, described: Extents, buffer: Buffer, role: Role) -> dict[str, object]:
-    made: dict[str, object] = {"name": buffer.name, "kind": "buffer"}
-    elems = _elements(draft, described, buffer)
-    if buffer.fields:
-        made["size"] = buffer.unit
-        made["elems"] = elems
-    else:
-        made["dtype"] = buffer.dtype
-        made["elems"] = elems
+    return {"name": buffer.name, "kind": "buffer", **_memory(draft, described, buffer, role)}
+
+
+def _memory(
+    draft: _Draft, described: Extents, buffer: Buffer, role: Role, of: Global | None = None
+) -> dict[str, object]:
+    """What the spec says of a buffer but for its name; `of` is the global that it is."""
+    made: dict[str, object] = {"size": buffer.unit} if buffer.fields else {"dtype": buffer.dtype}
+    made["elems"] = _elements(draft, described, buffer)
     made["role"] = role
-    init = buffer.init or _init(draft.model, buffer, role)
-    if buffer.name in described.offsets:
+    own = source_values(of, role)
+    if buffer.name in described.offsets and own is None:
         draft.ask("CP3107", buffer=buffer.name)
     if buffer.fields:
+        count = len(buffer.fields)
         made["fields"] = [
-            {"name": n, "dtype": d, "offset": o, "init": "normal" if _is_float(d) else "small_int"}
-            for n, d, o in buffer.fields
+            {"name": n, "dtype": d, "offset": o, **start(own, k, count, d)}
+            for k, (n, d, o) in enumerate(buffer.fields)
         ]
     else:
-        made["init"] = init
+        first = buffer.init or unknown(draft.model, buffer, role)
+        made |= {"init": first} if own is None else start(own, 0, 1, buffer.dtype)
     return made
 
 
@@ -399,18 +424,6 @@ def _elements(draft: _Draft, described: Extents, buffer: Buffer) -> str:
     return buffer.elems.text() if buffer.elems.covers(Poly.const(1)) else f"max({buffer.elems.text()}, 1)"
 
 
-def _init(model: KernelModel, buffer: Buffer, role: Role) -> str:
-    if role == "out":
-        return "zeros"
-    if role == "inout" and only_atomics(model, buffer.var):
-        return "zeros"
-    return "normal" if _is_float(buffer.dtype) else "small_int" if buffer.dtype != "bool" else "uniform"
-
-
-def _is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
-
-
 def _globals(draft: _Draft, described: Extents, use: Mapping[Var, Role]) -> list[dict[str, object]]:
     made = []
     for g in draft.model.globals:
@@ -418,9 +431,8 @@ def _globals(draft: _Draft, described: Extents, use: Mapping[Var, Role]) -> list
         if buffer is None:
             draft.ask("CP3108", param=g.var.name, type=str(g.var.type))
             continue
-        entry = _buffer(draft, described, buffer, use.get(g.var, "in"))
-        entry["symbol"] = g.var.name
-        made.append(entry)
+        memory = _memory(draft, described, buffer, use.get(g.var, "in"), g)
+        made.append({"name": buffer.name, "kind": "buffer", **memory, "symbol": g.var.name})
     return made
 
 

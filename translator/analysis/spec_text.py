@@ -11,7 +11,7 @@ def table(arg: Mapping[str, object], renamed: Mapping[str, str]) -> list[str]:
     for key, value in arg.items():
         if key == "fields" and isinstance(value, list):
             lines.append("fields = [")
-            lines += [f"    {{ {', '.join(f'{k} = {_toml(v)}' for k, v in f.items())} }}," for f in value]
+            lines += [f"    {_toml(f)}," for f in value]
             lines.append("]")
         else:
             lines.append(f"{key} = {_toml(value)}")
@@ -25,6 +25,10 @@ def _toml(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{k} = {_toml(v)}' for k, v in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
     return quoted(str(value))
 
 

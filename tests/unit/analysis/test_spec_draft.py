@@ -182,11 +182,78 @@ def test_vector_rows_keep_their_alignment(tmp_path: Path) -> None:
 
 def test_what_cannot_be_described_is_said(tmp_path: Path) -> None:
     text = (
-        "struct S { float* p; int n; };\n__global__ void k(S s, float* out) { out[threadIdx.x] = s.n; }\n"
+        "struct S { float** p; int n; };\n__global__ void k(S s, float* out) { out[threadIdx.x] = s.n; }\n"
         "void run(S s, float* o) { k<<<1, 32>>>(s, o); }\n"
     )
     spec = drafted(tmp_path, text)
     assert "CP3108" in [q.code for q in spec.question]
+
+
+POINTERS = """
+struct Io { const float* in; float* out; };
+struct P { Io io; int n; float c[2]; int* hits; };
+"""
+BODY = """
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < p.n) { p.io.out[i] = p.io.in[2 * i] * p.c[1]; atomicAdd(p.hits, 1); }
+"""
+LAUNCH = "void run(P p) { k<<<(p.n + 127) / 128, 128>>>(p); }\n"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        f"__global__ void k(P p) {{ {BODY} }}",
+        f"__device__ void f(const P& p) {{ {BODY} }} __global__ void k(P p) {{ f(p); }}",
+        f"__device__ void f(P p) {{ {BODY} }} __global__ void k(P q) {{ f(q); }}",
+        f"__global__ void k(P q) {{ P p = q; {BODY} }}",
+        "__global__ void k(P p) { Io io = p.io; int i = blockIdx.x * 128 + threadIdx.x; if (i < p.n) {"
+        " const float* x = io.in; io.out[i] = x[2 * i]; atomicAdd(p.hits, 1); } }",
+    ],
+)
+def test_pointers_in_structs_are_buffers(tmp_path: Path, kernel: str) -> None:
+    spec = drafted(tmp_path, f"{POINTERS}{kernel}\n{LAUNCH}")
+    (struct,) = spec.arg
+    assert isinstance(struct, StructArg)
+    assert [(f.name, f.offset) for f in struct.fields] == [
+        ("io_in", 0), ("io_out", 8), ("n", 16), ("c_0", 20), ("c_1", 24), ("hits", 32),
+    ]  # fmt: skip
+    name = struct.name
+    memory = {b.name.removeprefix(f"{name}."): b for b in spec.buffers}
+    described = {k: (b.elems, b.role, b.init, b.dtype) for k, b in memory.items()}
+    assert described["io_in"] == (f"{name}_n * 2 - 1", "in", "normal", "f32")
+    assert described["io_out"] == (f"{name}_n", "out", "zeros", "f32")
+    assert described["hits"] == ("1", "inout", "zeros", "i32")
+    assert {q.code for q in spec.question} <= {"CP3106"}
+
+
+def test_a_field_that_the_kernel_moves_is_not_bounded(tmp_path: Path) -> None:
+    text = (
+        "struct P { float* out; int n; };\n"
+        "__global__ void k(P p) { p.out += 5 * p.n; p.out[threadIdx.x] = 1; }\n"
+        "void run(P p) { k<<<1, 32>>>(p); }\n"
+    )
+    assert "CP3104" in [q.code for q in drafted(tmp_path, text).question]
+
+
+def test_globals_start_as_in_the_source(tmp_path: Path) -> None:
+    text = (
+        "struct Cell { float m; int id; };\n"
+        "__device__ int counter = 7; __device__ unsigned done;\n__constant__ float taps[4] = {1.5f, 2.f};\n"
+        "__constant__ Cell cells[2] = {{1.f, 2}, {3.f, 4}};\n__constant__ float later[2];\n"
+        "__global__ void k(float* out) {\n"
+        "  int i = threadIdx.x; out[i] = taps[i & 3] + cells[i & 1].m + cells[i & 1].id + later[i & 1];\n"
+        "  atomicAdd(&counter, 1); if (i == 0) done += 1; }\n"
+        "void run(float* o) { k<<<1, 32>>>(o); }\n"
+    )
+    spec = drafted(tmp_path, text)
+    started = {b.name: (b.values, b.init) for b in spec.buffers}
+    assert started["counter"][0] == [7]
+    assert started["done"] == (None, "zeros")
+    assert started["taps"][0] == [1.5, 2.0]
+    assert started["later"] == (None, "normal")  # the host fills it somewhere else
+    assert [f.values for f in buffer(spec, "cells").fields] == [[1.0, 3.0], [2, 4]]
+    assert not [q for q in spec.question if "counter" in q.text or "taps" in q.text]
 
 
 def test_renamed_parameters(tmp_path: Path) -> None:

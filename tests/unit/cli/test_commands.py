@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -12,6 +13,9 @@ import pytest
 
 from translator.cli.main import run
 from translator.documents import NAMES, AnalyzeDocument, ExplainDocument, MapDocument, PortDocument
+from verify.portcall import values_of
+from verify.resolve import resolve
+from verify.spec import load_spec
 
 SOURCE = """\
 __global__ void add(const float* x, float* y, int n) {
@@ -146,3 +150,21 @@ def test_porting_a_folder_again_does_not_port_its_own_output(
     for _ in range(2):
         document = json.loads(said(capfd, "port", ".", "-k", "add", "--no-verify", "--json"))
         assert [k["out"] for k in document["kernels"]] == ["out/add"]
+
+
+def test_a_struct_of_pointers_is_drafted_as_the_port_takes_it(
+    capfd: pytest.CaptureFixture[str], source: str
+) -> None:
+    Path("s.cu").write_text(
+        "struct P { const float* in; float* out; int n; float c[2]; };\n__device__ int calls = 3;\n"
+        "__global__ void k(P p) { int i = blockIdx.x * 128 + threadIdx.x;\n"
+        "  if (i < p.n) p.out[i] = p.in[i] * p.c[0] + p.c[1]; if (i == 0) calls += 1; }\n"
+        "void run(P p) { k<<<(p.n + 127) / 128, 128>>>(p); }\n"
+    )
+    said(capfd, "port", "s.cu", "--no-verify")
+    spec = load_spec(Path("out/k"))
+    given = values_of(spec, resolve(spec, spec.case[0]), {b.name: 64 for b in spec.buffers})
+    tree = ast.parse(Path("out/k/port.py").read_text())
+    [entry] = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "k"]
+    assert list(given) == [a.arg for a in entry.args.args]
+    assert list(given) == ["p_in", "p_out", "p_n", "p_c_0", "p_c_1", "calls"]

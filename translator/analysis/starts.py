@@ -1,0 +1,42 @@
+"""How memory of a drafted spec starts."""
+
+from __future__ import annotations
+
+from translator.analysis.extents import Buffer
+from translator.analysis.roles import Role, only_atomics
+from translator.model.kernel import Global, KernelModel
+
+
+def source_values(of: Global | None, role: Role) -> tuple[int | float, ...] | None:
+    """What a global holds before the first launch: nothing if that is zeros, None if it isn't known.
+
+    What the kernel only reads and the source gives no values, something else fills.
+    """
+    if of is None or of.written_by_host:
+        return None
+    return of.init if of.init is not None or role == "in" else ()
+
+
+def start(own: tuple[int | float, ...] | None, k: int, count: int, dtype: str) -> dict[str, object]:
+    """How lane `k` of `count` starts: at the source's values if there are some."""
+    if own is None:
+        return {"init": "normal" if _is_float(dtype) else "small_int"}
+    values = list(own[k::count])
+    while values and values[-1] == 0:
+        values.pop()
+    if not values:
+        return {"init": "zeros"}
+    return {"values": [float(v) if _is_float(dtype) else int(v) for v in values]}
+
+
+def unknown(model: KernelModel, buffer: Buffer, role: Role) -> str:
+    """The `init` of memory whose values nothing gives."""
+    if role == "out":
+        return "zeros"
+    if role == "inout" and only_atomics(model, buffer.var):
+        return "zeros"
+    return "normal" if _is_float(buffer.dtype) else "small_int" if buffer.dtype != "bool" else "uniform"
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
