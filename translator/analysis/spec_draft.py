@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from translator.analysis.access import Accesses, Shape, accesses
+from translator.analysis.blocks import block_arguments, dynamic_shared_bytes, uses_axis, uses_dynamic_shared
 from translator.analysis.cases import Case, Sized
 from translator.analysis.extents import DTYPES, Buffer, Extents, extents
 from translator.analysis.fields import leaves
@@ -64,6 +65,7 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     everywhere = accesses(model, _unknown_grid(model, draft.launch))
     shape = _shape(draft, everywhere)
     found = accesses(model, shape)
+    _shared(draft, found)
     allocated = _allocated(draft)
     described = extents(model, found, allocated, {s for p in shape.grid for s in p.symbols})
     use = roles(model)
@@ -190,18 +192,11 @@ def _block(model: KernelModel, launch: Launch | None) -> list[str]:
         if all(made):
             return made
     own = min(model.kernel.max_threads or _DEFAULT_BLOCK, 1024)
-    if launch is None and _uses(model, "y"):
+    if launch is None and (named := block_arguments(model)):
+        return named
+    if launch is None and uses_axis(model, "y"):
         return ["32", str(max(1, min(8, own // 32))), "1"]
     return [str(own), "1", "1"]
-
-
-def _uses(model: KernelModel, axis: str) -> bool:
-    bodies = [f.body for f in (model.kernel, *model.functions)]
-    return any(
-        isinstance(e, x.Special) and e.base == "threadIdx" and e.axis == axis
-        for b in bodies
-        for e in walk_exprs(b)
-    )
 
 
 def _unknown_grid(model: KernelModel, launch: Launch | None) -> Shape:
@@ -211,7 +206,7 @@ def _unknown_grid(model: KernelModel, launch: Launch | None) -> Shape:
 
 
 def _shape(draft: _Draft, free: Accesses) -> Shape:
-    """Fills in the draft's grid, block and shared memory, and gives the launch as polynomials."""
+    """Fills in the draft's grid and block, and gives the launch as polynomials."""
     model, launch = draft.model, draft.launch
     name = model.kernel.name
     block = _block(model, launch)
@@ -246,7 +241,6 @@ def _shape(draft: _Draft, free: Accesses) -> Shape:
     if uncertain:
         text = _written(launch.grid) if launch is not None else "not seen"
         draft.ask("CP3102", kernel=name, text=text, grid=" x ".join(draft.grid))
-    _shared(draft)
     g, b = [marked(poly_of(t)) for t in grid], [marked(poly_of(t)) for t in block]
     return Shape((g[0], g[1], g[2]), (b[0], b[1], b[2]))
 
@@ -266,16 +260,17 @@ def _invented(draft: _Draft, launch: Launch | None, k: int, axis: str) -> str:
     return size
 
 
-def _shared(draft: _Draft) -> None:
-    launch = draft.launch
-    if launch is None:
-        return
-    given = _axis(launch.shared_bytes)
+def _shared(draft: _Draft, found: Accesses) -> None:
+    """The bytes of dynamic shared memory: the launch's, or as many as the kernel is seen to touch."""
+    kernel, launch = draft.model.kernel.name, draft.launch
+    given = "" if launch is None else _axis(launch.shared_bytes)
     if given:
         draft.smem = c_text(given)
-    else:
-        draft.smem = "49152"
-        draft.ask("CP3109", kernel=draft.model.kernel.name, text=launch.shared_bytes.text, smem=draft.smem)
+    elif launch is not None or uses_dynamic_shared(draft.model):
+        touched = dynamic_shared_bytes(draft.model, found) if launch is None else None
+        draft.smem = touched or "49152"
+        text = launch.shared_bytes.text if launch is not None else "no launch seen"
+        draft.ask("CP3109", kernel=kernel, text=text, smem=draft.smem)
 
 
 def _written(axes: Sequence[HostExpr]) -> str:

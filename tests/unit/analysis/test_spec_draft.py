@@ -256,6 +256,47 @@ def test_globals_start_as_in_the_source(tmp_path: Path) -> None:
     assert not [q for q in spec.question if "counter" in q.text or "taps" in q.text]
 
 
+@pytest.mark.parametrize(
+    ("body", "smem"),
+    [
+        ("s[threadIdx.x] = y[threadIdx.x]; __syncthreads(); y[threadIdx.x] = s[0];", "1024"),
+        ("for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = y[i]; y[0] = s[n - 1];", "n * 4"),
+        ("s[int(y[0])] = 1; y[threadIdx.x] = s[0];", "49152"),
+    ],
+)
+def test_shared_memory_of_an_unseen_launch_is_asked_for(tmp_path: Path, body: str, smem: str) -> None:
+    text = f"__global__ void k(float* y, int n) {{ extern __shared__ float s[]; {body} }}\n"
+    spec = drafted(tmp_path, text)
+    assert spec.launch.smem == smem
+    assert "CP3109" in [q.code for q in spec.question]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "block"),
+    [
+        ("int BLOCK_SIZE", "y[blockIdx.x * BLOCK_SIZE + threadIdx.x] = 1;", ["64", "1", "1"]),
+        ("int kThreads", "y[threadIdx.x] = 1;", ["64", "1", "1"]),
+        ("int N", "__shared__ float s[N]; s[threadIdx.x] = y[threadIdx.x]; y[0] = s[1];", ["64", "1", "1"]),
+        ("int UNROLL", "y[threadIdx.x] = 1;", ["256", "1", "1"]),
+        ("int BS", "y[threadIdx.x + threadIdx.y] = 1;", ["32", "8", "1"]),  # 64 x 64 are too many
+    ],
+)
+def test_a_template_argument_that_is_the_block(
+    tmp_path: Path, parameter: str, body: str, block: list[str]
+) -> None:
+    text = f"template <{parameter}> __global__ void k(float* y) {{ {body} }}\n"
+    spec = drafted(tmp_path, text + "template __global__ void k<64>(float*);\n")
+    assert spec.launch.block == block
+    assert "CP3101" in [q.code for q in spec.question]
+
+
+def test_template_arguments_for_each_axis_of_the_block(tmp_path: Path) -> None:
+    body = "y[threadIdx.x + threadIdx.y] = 1;"
+    text = f"template <int BLOCK_Y, int BLOCK_X> __global__ void k(float* y) {{ {body} }}\n"
+    spec = drafted(tmp_path, text + "template __global__ void k<4, 64>(float*);\n")
+    assert spec.launch.block == ["64", "4", "1"]
+
+
 def test_renamed_parameters(tmp_path: Path) -> None:
     spec = drafted(
         tmp_path,
