@@ -168,8 +168,11 @@ class Expressions:
 
     def literal(self, e: x.Literal) -> str:
         if isinstance(e.type, Pointer):
-            self.sink.report("CP4002", e.span)
-            return "None"
+            if e.value != 0 or not isinstance(e.type.to, Scalar):
+                self.sink.report("CP4002", e.span)
+                return "None"
+            self.needs.helpers["global_pointer"] = None
+            return f"global_pointer(0, {self.dtype(e.type.to)})"
         if e.type == VOID:
             return "None"
         assert isinstance(e.type, Scalar)

@@ -32,7 +32,7 @@ class HostParam:
     @property
     def python_type(self) -> str:
         if isinstance(self.type, Pointer):
-            return "torch.Tensor | int"
+            return "torch.Tensor | int | None"
         if self.type == BOOL:
             return "bool"
         return "float" if self.type.is_float else "int"
@@ -124,11 +124,12 @@ def renamed(defaults: Defaults, names: Mapping[str, str]) -> Defaults:
 
 
 def _text(e: HostExpr) -> str:
-    return str(e.value) if e.value is not None else e.python
+    """Over the kernel's arguments where it depends on them, else what the source's sizes came to."""
+    return e.python or ("" if e.value is None else str(e.value))
 
 
 def _axes(axes: tuple[HostExpr, HostExpr, HostExpr], *, constant: bool = False) -> str:
-    texts = [str(a.value) if a.value is not None else "" if constant else a.python for a in axes]
+    texts = [str(a.value) if constant and a.value is not None else "" if constant else _text(a) for a in axes]
     return f"({', '.join(texts)})" if all(texts) else ""
 
 

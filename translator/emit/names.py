@@ -32,12 +32,22 @@ RESERVED = frozenset(
 )
 
 
+OPERATORS = {
+    "operator()": "call",
+    "operator[]": "item",
+    "operator+": "add",
+    "operator-": "sub",
+    "operator*": "mul",
+}
+OPERATORS |= {"operator/": "div", "operator<": "less", "operator==": "equal", "operator+=": "add_to"}
+
+
 def python_name(name: str) -> str:
     """`name` as a Python identifier that hides nothing the port needs.
 
     In the form that Python compares names in: C++ tells `ﬁ` from `fi`, Python does not.
     """
-    normal = unicodedata.normalize("NFKC", name)
+    normal = unicodedata.normalize("NFKC", OPERATORS.get(name, name))
     clean = "".join(c if f"_{c}".isidentifier() else "_" for c in normal) or "_"
     if clean[0].isdigit():
         clean = f"_{clean}"

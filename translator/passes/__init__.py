@@ -6,6 +6,7 @@ from translator.diag.diagnostic import Sink
 from translator.model.kernel import KernelModel
 from translator.passes.captures import capture
 from translator.passes.exits import structure
+from translator.passes.fields import split_parameters
 from translator.passes.guards import keep_apart
 from translator.passes.integers import tidy
 from translator.passes.statements import linearise
@@ -14,6 +15,7 @@ from translator.passes.unroll import unroll_stepped
 
 def lower(model: KernelModel, sink: Sink) -> KernelModel:
     """Everything the emitter needs, in order; refusals go to `sink`."""
+    model = split_parameters(model)
     model = capture(model)
     model = linearise(model, sink)
     model = tidy(model)

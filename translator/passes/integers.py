@@ -15,9 +15,9 @@ from dataclasses import replace
 from translator.model import expr as x
 from translator.model.expr import Expr, Var
 from translator.model.kernel import Function, KernelModel
-from translator.model.stmt import Decl, ForRange, Stmt
+from translator.model.stmt import Decl, ForRange, If, Stmt, While
 from translator.model.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, U64, Scalar
-from translator.model.walk import map_exprs, map_functions, walk_expr, walk_stmts
+from translator.model.walk import map_exprs, map_functions, map_stmts, walk_expr, walk_stmts
 from translator.passes.loops import assigned
 from translator.passes.memory import index_type
 from translator.passes.ranges import Range, is_index, limits, range_of
@@ -345,13 +345,42 @@ def _alone(s: Stmt) -> Stmt:
     return replace(s, **changes) if changes else s  # type: ignore[arg-type]
 
 
+def named_constants(f: Function) -> dict[Var, x.Literal]:
+    """`const` scalars with a literal value: they keep their name, and loops over them a known length."""
+    return {
+        s.var: replace(s.init, name=s.var.name)
+        for s in walk_stmts(f.body)
+        if isinstance(s, Decl) and s.var.const and isinstance(s.init, x.Literal) and s.init.type == s.var.type
+    }
+
+
+def prune(s: Stmt, constants: Mapping[Var, x.Literal]) -> Stmt | tuple[Stmt, ...]:
+    """`s` without what can't run, and without the declarations of named constants."""
+    if isinstance(s, Decl) and s.var in constants:
+        return ()
+    if isinstance(s, If) and isinstance(s.cond, x.Literal):
+        return s.then if s.cond.value else s.other
+    if isinstance(s, While) and isinstance(s.cond, x.Literal) and not s.cond.value:
+        return ()
+    return s
+
+
 def tidy(model: KernelModel) -> KernelModel:
     """`model` with constants folded and index arithmetic signed; in two rounds."""
 
     def function(f: Function) -> Function:
         for _ in range(2):
-            known = known_ranges(f)
-            body = map_exprs(f.body, lambda e, known=known: simplify(e, known))  # type: ignore[misc]
+            known, constants = known_ranges(f), named_constants(f)
+
+            def expr(
+                e: Expr, known: Mapping[Var, Range] = known, named: dict[Var, x.Literal] = constants
+            ) -> Expr:
+                if isinstance(e, x.VarRef) and e.var in named:
+                    return replace(named[e.var], span=e.span)
+                return simplify(e, known)
+
+            body = map_exprs(f.body, expr)
+            body = map_stmts(body, lambda s, named=constants: prune(s, named))  # type: ignore[misc]
             if body is f.body:
                 break
             f = replace(f, body=body)

@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -85,12 +87,12 @@ def compile_device_global(block: tuple[int, int, int]):
 
 
 def device_global(
-    out: torch.Tensor | int,
-    x: torch.Tensor | int,
+    out: torch.Tensor | int | None,
+    x: torch.Tensor | int | None,
     n: int,
-    total: torch.Tensor | int,
-    bucket: torch.Tensor | int,
-    bias: torch.Tensor | int,
+    total: torch.Tensor | int | None,
+    bucket: torch.Tensor | int | None,
+    bias: torch.Tensor | int | None,
     *,
     grid: int | tuple[int, ...] | None = None,
     block: int | tuple[int, ...] = (128, 1, 1),

@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -42,12 +44,12 @@ def store_vector(p: Pointer, values: tuple[Numeric, ...], align: int) -> None:
 
 
 @cute.jit
-def operator_(a_x, a_y, a_z, a_w, b_x, b_y, b_z, b_w):
+def add(a_x, a_y, a_z, a_w, b_x, b_y, b_z, b_w):
     return a_x + b_x, a_y + b_y, a_z + b_z, a_w + b_w
 
 
 @cute.jit
-def operator__1(s, a_x, a_y, a_z, a_w):
+def mul(s, a_x, a_y, a_z, a_w):
     return s * a_x, s * a_y, s * a_z, s * a_w
 
 
@@ -69,8 +71,8 @@ def float4_math_kernel(
     i = bidx * bdimx + tidx
     if i < n:
         a_x, a_y, a_z, a_w = load_vector(x + Int64(i) * 4, 4, 16)
-        x_1, y, z, w = operator__1(Float32(0.5), a_x, a_y, a_z, a_w)
-        x_2, y_1, z_1, w_1 = operator_(x_1, y, z, w, Float32(1.0), Float32(2.0), Float32(3.0), Float32(4.0))
+        x_1, y, z, w = mul(Float32(0.5), a_x, a_y, a_z, a_w)
+        x_2, y_1, z_1, w_1 = add(x_1, y, z, w, Float32(1.0), Float32(2.0), Float32(3.0), Float32(4.0))
         b_x = x_2
         b_y = y_1
         b_z = z_1
@@ -115,9 +117,9 @@ def compile_float4_math(block: tuple[int, int, int]):
 
 
 def float4_math(
-    out: torch.Tensor | int,
-    x: torch.Tensor | int,
-    sums: torch.Tensor | int,
+    out: torch.Tensor | int | None,
+    x: torch.Tensor | int | None,
+    sums: torch.Tensor | int | None,
     n: int,
     *,
     grid: int | tuple[int, ...] | None = None,

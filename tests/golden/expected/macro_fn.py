@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -37,7 +39,6 @@ def macro_fn_kernel(
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
     gdimx, _, _ = cute.arch.grid_dim()
-    pitch = Int32(2)
     i = bidx * bdimx + tidx
     while i < n:
         value_a = x[i] & 255
@@ -65,7 +66,7 @@ def macro_fn_kernel(
         box[1] = Int32(2)
         box[2] = Int32(3)
         box[3] = Int32(4)
-        box[pitch] = box[pitch] + value_a
+        box[2] = box[2] + value_a
         out[i] = (value_a if value_a > m else m) + box[2] * 2 + k + value_b
         i = i + bdimx * gdimx
 
@@ -103,8 +104,8 @@ def compile_macro_fn(block: tuple[int, int, int]):
 
 
 def macro_fn(
-    out: torch.Tensor | int,
-    x: torch.Tensor | int,
+    out: torch.Tensor | int | None,
+    x: torch.Tensor | int | None,
     n: int,
     *,
     grid: int | tuple[int, ...] | None = None,

@@ -22,13 +22,15 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
 @cute.jit
-def operator_(self_re, self_im, o_re, o_im):
+def mul(self_re, self_im, o_re, o_im):
     return self_re * o_re - self_im * o_im, self_re * o_im + self_im * o_re
 
 
@@ -39,7 +41,7 @@ def scale(self_, s):
 
 
 @cute.jit
-def operator__(self_hi, v):
+def call(self_hi, v):
     return self_hi if v > self_hi else v
 
 
@@ -66,13 +68,13 @@ def methods_kernel(
         for k in cutlass.range(0, 3, 1):
             re = z[0]
             im = z[1]
-            re_1, im_1 = operator_(re, im, Float32(0.8), Float32(0.6))
+            re_1, im_1 = mul(re, im, Float32(0.8), Float32(0.6))
             z[0] = re_1
             z[1] = im_1
         scale(z.data_ptr(), Float32(0.5))
         re_2 = z[0]
         im_2 = z[1]
-        out[i] = operator__(f_hi, norm(re_2, im_2)) + z[0]
+        out[i] = call(f_hi, norm(re_2, im_2)) + z[0]
 
 
 @cute.jit
@@ -110,8 +112,8 @@ def compile_methods(block: tuple[int, int, int]):
 
 
 def methods(
-    out: torch.Tensor | int,
-    x: torch.Tensor | int,
+    out: torch.Tensor | int | None,
+    x: torch.Tensor | int | None,
     f_hi: float,
     n: int,
     *,

@@ -8,7 +8,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import AddressSpace, Float32, Float64, Int16, Int32, Int8, Numeric, Pointer, Uint64, Uint8
+from cutlass import AddressSpace, Float32, Float64, Int16, Int32, Int8, Numeric, Pointer
 from cutlass._mlir.dialects import arith
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -54,23 +56,18 @@ def struct_param_kernel(
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdimx, _, _ = cute.arch.block_dim()
-    f = cutlass.Array(Uint64, 4)
-    cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8), dtype=Int8)[0] = f_mode
-    cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 8, dtype=Float64)[0] = f_gain
-    cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 16, dtype=Int16)[0] = f_taps
-    cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 20, dtype=Float32)[0] = f_coef_0
-    cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 24, dtype=Float32)[0] = f_coef_1
-    cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 28, dtype=Float32)[0] = f_coef_2
+    f_coef = cutlass.Array(Float32, 3)
+    f_coef[0] = f_coef_0
+    f_coef[1] = f_coef_1
+    f_coef[2] = f_coef_2
     i = bidx * bdimx + tidx
     if i < n:
         acc = Float64(0.0)
-        k = Int32(0)
-        while k < Int32(cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 16, dtype=Int16)[0]):
-            acc = acc + Float64(cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + k * 4 + 20, dtype=Float32)[0] * x[irem(i + k, n)])
-            k = k + 1
+        for k in cutlass.range(0, Int32(f_taps), 1):
+            acc = acc + Float64(f_coef[k] * x[irem(i + k, n)])
         # the thread's own copy
-        cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 8, dtype=Float64)[0] = cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 8, dtype=Float64)[0] * 2.0
-        out[i] = Float32(-acc * cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 8, dtype=Float64)[0]) if Int32(cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8), dtype=Int8)[0]) < 0 else Float32(acc * cutlass.Pointer(cutlass.Pointer(f.data_ptr(), dtype=Uint8) + 8, dtype=Float64)[0])
+        f_gain = f_gain * 2.0
+        out[i] = Float32(-acc * f_gain) if Int32(f_mode) < 0 else Float32(acc * f_gain)
 
 
 @cute.jit
@@ -118,8 +115,8 @@ def compile_struct_param(block: tuple[int, int, int]):
 
 
 def struct_param(
-    out: torch.Tensor | int,
-    x: torch.Tensor | int,
+    out: torch.Tensor | int | None,
+    x: torch.Tensor | int | None,
     f_mode: int,
     f_gain: float,
     f_taps: int,

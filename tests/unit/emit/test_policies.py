@@ -162,3 +162,41 @@ def test_an_array_of_structs_passed_by_reference_is_a_pointer(tmp_path: Path) ->
         "__global__ void k(float* o) { V q[2], r[2]; q[0].a[0] = o[1]; r[1].a[2] = o[2]; o[0] = dot(q, r); }",
     )
     assert made[-1] == "o[0] = dot(q.data_ptr(), r.data_ptr())"
+
+
+def test_struct_parameters_are_taken_field_by_field(tmp_path: Path) -> None:
+    made = body(
+        tmp_path,
+        "struct P { const float* in; float c[2]; int n; };\n"
+        "__global__ void k(P p, float* y) { y[0] = p.c[1] * p.in[p.n]; }",
+    )
+    assert made == [
+        "p_c = cutlass.Array(Float32, 2)",
+        "p_c[0] = p_c_0",
+        "p_c[1] = p_c_1",
+        "y[0] = p_c[1] * p_in[p_n]",
+    ]
+
+
+def test_what_is_known_while_porting_leaves_no_branch(tmp_path: Path) -> None:
+    made = body(
+        tmp_path,
+        "template <int B> __global__ void k(float* y, int n) { const int R = 3; if (B >= 512) y[1] = 1.f; "
+        "for (int i = 0; i < R; ++i) y[i] = n; }\n"
+        "int main() { k<128><<<1, 128>>>(0, 1); }",
+    )
+    assert made == ["for i in cutlass.range(0, R, 1):", "    y[i] = Float32(n)"]
+
+
+def test_the_default_grid_follows_the_arguments(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void k(float* y, int n) { y[0] = n; }\n"
+        "int main() { int n = 1 << 20; k<<<dim3((n + 255) / 256), 256>>>(0, n); }\n",
+        encoding="utf-8",
+    )
+    sink = Sink()
+    (reading,) = project.read([source], project.ReadOptions(), sink)
+    model = build_model(reading, sink)
+    assert model is not None
+    assert emit(lower(model, sink), sink).grid == "((n + 255) // 256, 1, 1)"
