@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -104,8 +106,8 @@ def compile_activation_switch(block: tuple[int, int, int]):
 
 
 def activation_switch(
-    in_ptr: torch.Tensor | int,
-    out_ptr: torch.Tensor | int,
+    in_ptr: torch.Tensor | int | None,
+    out_ptr: torch.Tensor | int | None,
     n: int,
     act: int,
     slope: float,
@@ -121,7 +123,7 @@ def activation_switch(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (4096, 1, 1)
+        grid = ((n + 255) // 256, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_activation_switch(axes(block))(

@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -152,11 +154,11 @@ def compile_argmax_rows(block: tuple[int, int, int]):
 
 
 def argmax_rows(
-    m: torch.Tensor | int,
+    m: torch.Tensor | int | None,
     rows: int,
     cols: int,
-    best_col: torch.Tensor | int,
-    best_val: torch.Tensor | int,
+    best_col: torch.Tensor | int | None,
+    best_val: torch.Tensor | int | None,
     *,
     grid: int | tuple[int, ...] | None = None,
     block: int | tuple[int, ...] = (256, 1, 1),
@@ -169,7 +171,7 @@ def argmax_rows(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (300, 1, 1)
+        grid = (rows, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_argmax_rows(axes(block))(

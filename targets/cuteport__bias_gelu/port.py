@@ -14,6 +14,8 @@ from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
 gmem = cutlass.AddressSpace.gmem
+kAlpha = 0.7978846
+kBeta = 0.044715
 
 
 def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -23,8 +25,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -55,9 +59,6 @@ def store_vector(p: Pointer, values: tuple[Numeric, ...], align: int) -> None:
 
 @cute.jit
 def gelu(x):
-    # sqrt(2 / pi)
-    kAlpha = Float32(0.7978846)
-    kBeta = Float32(0.044715)
     inner = kAlpha * (x + kBeta * x * x * x)
     return 0.5 * x * (1.0 + cute.math.tanh(inner))
 
@@ -134,9 +135,9 @@ def compile_bias_gelu(block: tuple[int, int, int]):
 
 
 def bias_gelu(
-    x: torch.Tensor | int,
-    bias: torch.Tensor | int,
-    out: torch.Tensor | int,
+    x: torch.Tensor | int | None,
+    bias: torch.Tensor | int | None,
+    out: torch.Tensor | int | None,
     rows: int,
     cols: int,
     *,
@@ -151,7 +152,7 @@ def bias_gelu(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (12, 1024, 1)
+        grid = (((cols // 2) + 127) // 128, min(rows, 1024), 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_bias_gelu(axes(block))(

@@ -24,8 +24,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -110,9 +112,9 @@ def compile_block_scan(block: tuple[int, int, int]):
 
 
 def block_scan(
-    d_in: torch.Tensor | int,
-    d_out: torch.Tensor | int,
-    d_sums: torch.Tensor | int,
+    d_in: torch.Tensor | int | None,
+    d_out: torch.Tensor | int | None,
+    d_sums: torch.Tensor | int | None,
     n: int,
     *,
     grid: int | tuple[int, ...] | None = None,
@@ -126,7 +128,7 @@ def block_scan(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (196, 1, 1)
+        grid = ((n + 511) // 512, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_block_scan(axes(block))(

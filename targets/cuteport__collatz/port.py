@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -95,9 +97,9 @@ def compile_collatz(block: tuple[int, int, int]):
 
 
 def collatz(
-    start: torch.Tensor | int,
-    steps: torch.Tensor | int,
-    peak: torch.Tensor | int,
+    start: torch.Tensor | int | None,
+    steps: torch.Tensor | int | None,
+    peak: torch.Tensor | int | None,
     n: int,
     limit: int,
     *,
@@ -112,7 +114,7 @@ def collatz(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (512, 1, 1)
+        grid = ((n + 127) // 128, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_collatz(axes(block))(

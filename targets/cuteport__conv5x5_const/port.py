@@ -30,8 +30,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -140,8 +142,8 @@ def compile_conv5x5_const(block: tuple[int, int, int]):
 
 
 def conv5x5_const(
-    src: torch.Tensor | int,
-    dst: torch.Tensor | int,
+    src: torch.Tensor | int | None,
+    dst: torch.Tensor | int | None,
     width: int,
     height: int,
     c_coef: torch.Tensor | int,
@@ -157,7 +159,7 @@ def conv5x5_const(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (41, 46, 1)
+        grid = ((width + 31) // 32, (height + 15) // 16, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compiled = compile_conv5x5_const(axes(block))

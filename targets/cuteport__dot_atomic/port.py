@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -87,9 +89,9 @@ def compile_dot_atomic(block: tuple[int, int, int]):
 
 
 def dot_atomic(
-    result: torch.Tensor | int,
-    a: torch.Tensor | int,
-    b: torch.Tensor | int,
+    result: torch.Tensor | int | None,
+    a: torch.Tensor | int | None,
+    b: torch.Tensor | int | None,
     n: int,
     *,
     grid: int | tuple[int, ...] | None = None,
@@ -103,7 +105,7 @@ def dot_atomic(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (528, 1, 1)
+        grid = (((n + 255) // 256) if n < 135168 else 528, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_dot_atomic(axes(block))(

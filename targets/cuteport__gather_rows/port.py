@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -94,9 +96,9 @@ def compile_gather_rows(block: tuple[int, int, int]):
 
 
 def gather_rows(
-    table: torch.Tensor | int,
-    idx: torch.Tensor | int,
-    out: torch.Tensor | int,
+    table: torch.Tensor | int | None,
+    idx: torch.Tensor | int | None,
+    out: torch.Tensor | int | None,
     count: int,
     dim: int,
     *,
@@ -111,7 +113,7 @@ def gather_rows(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (4096, 1, 1)
+        grid = (count if count < 65535 else 65535, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_gather_rows(axes(block))(

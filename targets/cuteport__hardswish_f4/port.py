@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -97,8 +99,8 @@ def compile_hardswish_f4(block: tuple[int, int, int]):
 
 
 def hardswish_f4(
-    x: torch.Tensor | int,
-    y: torch.Tensor | int,
+    x: torch.Tensor | int | None,
+    y: torch.Tensor | int | None,
     N: int,
     *,
     grid: int | tuple[int, ...] | None = None,
@@ -112,7 +114,7 @@ def hardswish_f4(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (977, 1, 1)
+        grid = ((N + 1023) // 1024, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_hardswish_f4(axes(block))(

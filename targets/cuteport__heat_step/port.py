@@ -24,8 +24,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -111,8 +113,8 @@ def compile_heat_step(block: tuple[int, int, int]):
 
 
 def heat_step(
-    u: torch.Tensor | int,
-    u_new: torch.Tensor | int,
+    u: torch.Tensor | int | None,
+    u_new: torch.Tensor | int | None,
     nx: int,
     ny: int,
     k: float,
@@ -128,7 +130,7 @@ def heat_step(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (32, 88, 1)
+        grid = ((nx + 31) // 32, (ny + 7) // 8, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_heat_step(axes(block))(

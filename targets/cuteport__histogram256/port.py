@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -106,8 +108,8 @@ def compile_histogram256(block: tuple[int, int, int]):
 
 
 def histogram256(
-    data: torch.Tensor | int,
-    bins: torch.Tensor | int,
+    data: torch.Tensor | int | None,
+    bins: torch.Tensor | int | None,
     n: int,
     *,
     grid: int | tuple[int, ...] | None = None,
@@ -121,7 +123,7 @@ def histogram256(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (1056, 1, 1)
+        grid = (min((n + 1023) // 1024, 1056), 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_histogram256(axes(block))(

@@ -25,8 +25,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -102,9 +104,9 @@ def compile_kahan_daxpy(block: tuple[int, int, int]):
 def kahan_daxpy(
     n: int,
     a: float,
-    x: torch.Tensor | int,
-    y: torch.Tensor | int,
-    comp: torch.Tensor | int,
+    x: torch.Tensor | int | None,
+    y: torch.Tensor | int | None,
+    comp: torch.Tensor | int | None,
     *,
     grid: int | tuple[int, ...] | None = None,
     block: int | tuple[int, ...] = (128, 1, 1),

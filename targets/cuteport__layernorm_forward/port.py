@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -132,12 +134,12 @@ def compile_layernorm_forward(block: tuple[int, int, int]):
 
 
 def layernorm_forward(
-    out: torch.Tensor | int,
-    mean: torch.Tensor | int,
-    rstd: torch.Tensor | int,
-    x: torch.Tensor | int,
-    gamma: torch.Tensor | int,
-    beta: torch.Tensor | int,
+    out: torch.Tensor | int | None,
+    mean: torch.Tensor | int | None,
+    rstd: torch.Tensor | int | None,
+    x: torch.Tensor | int | None,
+    gamma: torch.Tensor | int | None,
+    beta: torch.Tensor | int | None,
     N: int,
     C: int,
     eps: float,
@@ -153,7 +155,7 @@ def layernorm_forward(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (256, 1, 1)
+        grid = ((N + 3) // 4, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_layernorm_forward(axes(block))(

@@ -22,8 +22,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -118,8 +120,8 @@ def compile_median3x3(block: tuple[int, int, int]):
 
 
 def median3x3(
-    img: torch.Tensor | int,
-    out: torch.Tensor | int,
+    img: torch.Tensor | int | None,
+    out: torch.Tensor | int | None,
     w: int,
     h: int,
     *,
@@ -134,7 +136,7 @@ def median3x3(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (60, 135, 1)
+        grid = ((w + 31) // 32, (h + 7) // 8, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_median3x3(axes(block))(

@@ -25,8 +25,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -112,14 +114,14 @@ def compile_probe_find(block: tuple[int, int, int]):
 
 
 def probe_find(
-    keys: torch.Tensor | int,
+    keys: torch.Tensor | int | None,
     mask: int,
-    query: torch.Tensor | int,
-    home: torch.Tensor | int,
+    query: torch.Tensor | int | None,
+    home: torch.Tensor | int | None,
     n: int,
     max_probe: int,
-    slot: torch.Tensor | int,
-    probes: torch.Tensor | int,
+    slot: torch.Tensor | int | None,
+    probes: torch.Tensor | int | None,
     *,
     grid: int | tuple[int, ...] | None = None,
     block: int | tuple[int, ...] = (128, 1, 1),
@@ -132,7 +134,7 @@ def probe_find(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (782, 1, 1)
+        grid = ((n + 127) // 128, 1, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_probe_find(axes(block))(

@@ -24,8 +24,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -138,9 +140,9 @@ def compile_quantize_int8(block: tuple[int, int, int]):
 
 
 def quantize_int8(
-    x: torch.Tensor | int,
-    q: torch.Tensor | int,
-    scale: torch.Tensor | int,
+    x: torch.Tensor | int | None,
+    q: torch.Tensor | int | None,
+    scale: torch.Tensor | int | None,
     cols: int,
     *,
     grid: int | tuple[int, ...] | None = None,

@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -111,8 +113,8 @@ def compile_reduce_sum(block: tuple[int, int, int]):
 
 
 def reduce_sum(
-    g_in: torch.Tensor | int,
-    g_out: torch.Tensor | int,
+    g_in: torch.Tensor | int | None,
+    g_out: torch.Tensor | int | None,
     n: int,
     *,
     grid: int | tuple[int, ...],

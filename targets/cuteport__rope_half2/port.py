@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -131,10 +133,10 @@ def compile_rope_half2(block: tuple[int, int, int]):
 
 
 def rope_half2(
-    qk: torch.Tensor | int,
-    cos_tab: torch.Tensor | int,
-    sin_tab: torch.Tensor | int,
-    positions: torch.Tensor | int,
+    qk: torch.Tensor | int | None,
+    cos_tab: torch.Tensor | int | None,
+    sin_tab: torch.Tensor | int | None,
+    positions: torch.Tensor | int | None,
     heads: int,
     half_dim: int,
     *,

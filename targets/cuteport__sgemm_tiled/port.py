@@ -28,8 +28,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -176,10 +178,10 @@ def sgemm_tiled(
     N: int,
     K: int,
     alpha: float,
-    A: torch.Tensor | int,
-    B: torch.Tensor | int,
+    A: torch.Tensor | int | None,
+    B: torch.Tensor | int | None,
     beta: float,
-    C: torch.Tensor | int,
+    C: torch.Tensor | int | None,
     *,
     grid: int | tuple[int, ...] | None = None,
     block: int | tuple[int, ...] = (256, 1, 1),

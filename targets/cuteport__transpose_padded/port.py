@@ -23,8 +23,10 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
-    """A torch tensor's (or a raw address's) device memory as a pointer to `kind`."""
-    address = x if isinstance(x, int) else x.data_ptr()
+    """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
+    if not isinstance(x, int) and x is not None and not x.is_cuda:
+        raise ValueError("the kernel needs a tensor in GPU memory")
+    address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
@@ -87,8 +89,8 @@ def compile_transpose_padded(block: tuple[int, int, int]):
 
 
 def transpose_padded(
-    odata: torch.Tensor | int,
-    idata: torch.Tensor | int,
+    odata: torch.Tensor | int | None,
+    idata: torch.Tensor | int | None,
     width: int,
     height: int,
     *,
@@ -103,7 +105,7 @@ def transpose_padded(
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
     """
     if grid is None:
-        grid = (32, 17, 1)
+        grid = ((width + 31) // 32, (height + 31) // 32, 1)
     if stream is None:
         stream = torch.cuda.current_stream().cuda_stream
     compile_transpose_padded(axes(block))(
