@@ -1,5 +1,7 @@
-"""Ports every target again: `python -m tests.refresh_targets [NAME …]` writes port.py, line_map.json and
-original/device.cu from the author's source and leaves the hand-checked spec alone. Exit code 1 if one is refused.
+"""Ports every target again: `python -m tests.refresh_targets [NAME …]`.
+
+Writes port.py, line_map.json and original/device.cu from the author's source and leaves the hand-checked spec
+alone. Exit code 1 if one is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def refresh(folder: Path) -> list[str]:
 
 
 def main(names: list[str]) -> int:
-    folders = [f for f in sorted(TARGETS.iterdir()) if (f / "spec.toml").is_file() and (not names or f.name in names)]
+    folders = [f for f in sorted(TARGETS.iterdir()) if (f / "spec.toml").is_file()]
+    folders = [f for f in folders if not names or f.name in names]
     failed = 0
     for folder in folders:
         problems = refresh(folder)

@@ -37,7 +37,7 @@ CODES: dict[str, Code] = {
     "CP1005": Code(_E, "no CUDA kernel (__global__ function with a body) in {path}"),
     "CP1006": Code(_N, "{path} is not UTF-8; read as Latin-1"),
     "CP1007": Code(_E, "can't use compile commands {path}: {reason}"),
-    "CP1008": Code(_E, "{kernel} doesn't parse: {errors} errors in it or in what it uses; first: {first}"),
+    "CP1008": Code(_E, "{kernel} doesn't parse: {errors} in it or in what it uses; first: {first}"),
     "CP1009": Code(_W, "header not found: {header}"),
     "CP1010": Code(_N, "no launch of template {kernel} seen; taken as {instantiation}"),
     "CP1011": Code(_E, "no instantiation of template {kernel} known; tried {tried}"),
@@ -105,8 +105,12 @@ CODES: dict[str, Code] = {
     "CP3104": Code(_N, "the size of {buffer} is unknown; {elems} elements assumed"),
     "CP3105": Code(_N, "not every access to {buffer} could be bounded; sized {elems} as {why}"),
     "CP3106": Code(_N, "no values seen for {scalars}; assumed: {values}"),
-    "CP3107": Code(_N, "values of {buffer} bound a loop; filled with 0, 1, 2, ... so that each loop runs once"),
+    "CP3107": Code(_N, "values of {buffer} bound a loop; filled with 0, 1, 2, ... so each loop runs once"),
     "CP3108": Code(_W, "{param} can't be described in a spec ({type}); it gets no input"),
-    "CP3109": Code(_N, "shared memory of {kernel} ({text}) doesn't follow from its arguments; taken as {smem}"),
-    "CP3110": Code(_N, "{size}, the length of {buffer}, is no argument of the kernel; sizes are chosen freely"),
+    "CP3109": Code(
+        _N, "shared memory of {kernel} ({text}) doesn't follow from its arguments; taken as {smem}"
+    ),
+    "CP3110": Code(
+        _N, "{size}, the length of {buffer}, is no argument of the kernel; sizes are chosen freely"
+    ),
 }

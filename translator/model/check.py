@@ -266,9 +266,9 @@ def _is_float_and_pointer(a: Type, b: Type) -> bool:
 
 
 def _cast(e: Cast) -> Iterator[str]:
-    if isinstance(e.type, Struct | Array) or isinstance(e.operand.type, Struct | Array):
-        yield f"cast of {e.operand.type} to {e.type}"
-    elif _is_float_and_pointer(e.type, e.operand.type) or _is_float_and_pointer(e.operand.type, e.type):
+    ends = (e.type, e.operand.type)
+    whole = any(isinstance(t, Struct | Array) for t in ends)
+    if whole or _is_float_and_pointer(*ends) or _is_float_and_pointer(*reversed(ends)):
         yield f"cast of {e.operand.type} to {e.type}"
 
 
