@@ -77,6 +77,7 @@ class _Found:
     errors: int = 0
     own_errors: int = 0  # those inside the kernel itself
     first_error: str = ""
+    error_span: Span | None = None  # where that is
     missing: tuple[str, ...] = ()
     launched: bool = False
     guess: str = ""
@@ -243,22 +244,25 @@ def _found(
     )
     if chunks is not None:
         made.own_errors = len(unit.errors_in(*ast.offsets(pattern)))
-        made.errors, made.first_error = _errors(unit, chunks, cursor)
+        inside = _errors(unit, chunks, cursor)
+        made.errors = len(inside)
+        if inside:
+            first = inside[0]
+            made.first_error = f"{Path(first.path).name}:{first.line}: {first.message}"
+            same = Path(first.path).resolve() == Path(made.span.path).resolve()
+            path = made.span.path if same else first.path
+            made.error_span = Span(path, first.line, first.column, first.line, first.column + 1)
         made.missing = tuple(relations.missing_headers(unit)) if made.errors else ()
     return made
 
 
-def _errors(unit: clang.Unit, chunks: Chunks, kernel: Cursor) -> tuple[int, str]:
-    """Errors inside the kernel or a declaration it needs, and the first one's text."""
+def _errors(unit: clang.Unit, chunks: Chunks, kernel: Cursor) -> list[clang.ClangError]:
+    """Errors inside the kernel or a declaration it needs."""
     faulty = [(p, chunks.at(p.path, p.offset)) for p in unit.errors]
     if all(chunk is None for _, chunk in faulty):
-        return 0, ""
+        return []
     needed = {id(c) for c in reach(chunks, kernel)}
-    inside = []
-    for problem, chunk in faulty:
-        if chunk is not None and id(chunk) in needed:
-            inside.append(f"{Path(problem.path).name}:{problem.line}: {problem.message}")
-    return len(inside), inside[0] if inside else ""
+    return [problem for problem, chunk in faulty if chunk is not None and id(chunk) in needed]
 
 
 # ---- templates
@@ -306,6 +310,7 @@ def _forced(project: _Project, template: _Found, text: str) -> tuple[_Found | No
 def _asked(project: _Project, template: _Found, text: str) -> list[_Found]:
     made, reason = _forced(project, template, text[text.find("<") :] if "<" in text else "<>")
     if made is None:
+        reason = templates.too_few(text, template.params) or reason
         project.sink.report("CP1012", template.span, text=text, reason=reason)
         return []
     return [made]
@@ -334,7 +339,9 @@ def _reading(project: _Project, found: _Found) -> KernelReading:
     if found.errors:
         for header in found.missing:
             own.report("CP1009", found.span, header=header)
-        own.report("CP1008", found.span, kernel=found.name, errors=found.errors, first=found.first_error)
+        count = "1 error" if found.errors == 1 else f"{found.errors} errors"
+        place = found.error_span or found.span
+        own.report("CP1008", place, kernel=found.name, errors=count, first=found.first_error)
     if found.guess:
         own.report("CP1010", found.span, kernel=found.name, instantiation=found.guess)
     if str(Path(found.source.path).resolve()) != found.place[0] and not found.source.requested:

@@ -196,6 +196,21 @@ _TYPE_BY_NAME = (
 )
 
 
+def too_few(text: str, params: Sequence[Parameter]) -> str:
+    """What `k<…>` leaves out of the parameters that have no default; empty if nothing."""
+    inside = text.partition("<")[2].rpartition(">")[0]
+    depth, given = 0, 1 if inside.strip() else 0
+    for c in inside:
+        depth += (c in "<([{") - (c in ">)]}")
+        given += c == "," and depth == 0
+    wanted = list(itertools.takewhile(lambda p: not (p.has_default or p.is_pack), params))
+    if given >= len(wanted):
+        return ""
+    missing = ", ".join(p.name or "an unnamed one" for p in wanted[given:])
+    few = f"{given} template argument{'' if given == 1 else 's'} given"
+    return f"{few}, {len(wanted)} needed; missing: {missing}"
+
+
 def guesses(params: Sequence[Parameter]) -> list[tuple[str, ...]]:
     """Argument lists to try for a template nobody launches, likeliest first; [] if nothing can be guessed."""
     wanted = list(itertools.takewhile(lambda p: not (p.has_default or p.is_pack), params))

@@ -168,3 +168,16 @@ def test_a_struct_of_pointers_is_drafted_as_the_port_takes_it(
     [entry] = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "k"]
     assert list(given) == [a.arg for a in entry.args.args]
     assert list(given) == ["p_in", "p_out", "p_n", "p_c_0", "p_c_1", "calls"]
+
+
+def test_a_parse_error_is_shown_where_it_is(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    Path("e.cu").write_text("__global__ void bad(float* x) {\n  x[0] = 1;\n  x[1] = undefd + 1;\n}\n")
+    text = said(capfd, "port", "e.cu", "--no-verify", code=1)
+    assert "bad doesn't parse: 1 error in it" in text
+    assert " 3 |   x[1] = undefd + 1;\n   |          ^\n" in text
+
+
+def test_too_few_template_arguments_are_named(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    Path("t.cu").write_text("template <typename T, int B> __global__ void red(T* x) { x[B] = 1; }\n")
+    text = said(capfd, "port", "t.cu", "--no-verify", "--instantiate", "red<int>", code=2)
+    assert "1 template argument given, 2 needed; missing: B" in text
