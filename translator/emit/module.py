@@ -14,7 +14,7 @@ from translator.emit.writer import MAX_DEPTH, Writer, one_line
 from translator.mapping import resolve as rows
 from translator.mapping.resolve import DSL_TYPES
 from translator.model import expr as x
-from translator.model.kernel import Function, KernelModel
+from translator.model.kernel import Function, Global, KernelModel
 from translator.model.stmt import Decl, ExprStmt
 from translator.model.types import Array, Pointer, Scalar, Type
 from translator.model.walk import walk_exprs, walk_stmts
@@ -233,7 +233,20 @@ def _about(model: KernelModel) -> list[str]:
     lines.append(
         "Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream."
     )
+    if model.globals:
+        told = ", ".join(f"`{g.var.name}` ({_start_of(g)})" for g in model.globals)
+        lines.append(f"Variables of the source, to be passed with what they hold there: {told}.")
     return [_in_docstring(text) for text in lines]
+
+
+def _start_of(g: Global) -> str:
+    """What a `__device__` or `__constant__` variable starts with."""
+    if g.written_by_host:
+        return "set by the host"
+    if not g.init or not any(g.init):
+        return "zero"
+    shown = ", ".join(str(v) for v in g.init[:8])
+    return shown if len(g.init) <= 8 else f"{shown}, … {len(g.init)} values"
 
 
 def _in_docstring(text: str) -> str:

@@ -110,6 +110,7 @@ def const_table(
 
     The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    Variables of the source, to be passed with what they hold there: `primes` (2, 3, 5, 7, 11, 13, 17, 19), `weights` (set by the host), `deltas` (-1, 0, 1, 4, 5, 6).
     """
     if grid is None:
         grid = ((n + 127) // 128, 1, 1)

@@ -103,6 +103,7 @@ def device_global(
 
     The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    Variables of the source, to be passed with what they hold there: `total` (zero), `bucket` (zero), `bias` (1.5).
     """
     if grid is None:
         grid = ((n + 127) // 128, 1, 1)

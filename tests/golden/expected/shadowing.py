@@ -125,6 +125,7 @@ def shadowing(
 
     The original's launch: grid ((n + 127) / 128, 1, 1), block (128, 1, 1).
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    Variables of the source, to be passed with what they hold there: `n_extra` (3).
     """
     if grid is None:
         grid = ((n + 127) // 128, 1, 1)
