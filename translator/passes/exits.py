@@ -26,6 +26,10 @@ TRUE, FALSE = x.Literal(True, BOOL), x.Literal(False, BOOL)
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
+# Asked again at each level of an `else if` chain; kept for one model at a time.
+_seen: dict[int, tuple[Stmt, frozenset[Kind]]] = {}
+
+
 def exits(s: Stmt) -> frozenset[Kind]:
     """How control may leave `s` other than by its end."""
     if isinstance(s, st.Break):
@@ -35,7 +39,10 @@ def exits(s: Stmt) -> frozenset[Kind]:
     if isinstance(s, st.Return):
         return frozenset({"return"})
     if isinstance(s, If):
-        return exits_of(s.then) | exits_of(s.other)
+        known = _seen.get(id(s))
+        if known is None or known[0] is not s:
+            known = _seen[id(s)] = (s, exits_of(s.then) | exits_of(s.other))
+        return known[1]
     if isinstance(s, st.Switch):
         return frozenset().union(*(exits_of(c.body) for c in s.cases)) - {"break"}
     if isinstance(s, st.For | st.While | st.DoWhile):
@@ -399,6 +406,7 @@ def _always_defined(e: Expr) -> bool:
 
 def structure(model: KernelModel) -> KernelModel:
     """`model` with single-exit control flow only."""
+    _seen.clear()
     uids = count(1 + max(v.uid for f in (*model.functions, model.kernel) for v in _variables(f)))
     functions = tuple(Structure(f, uids).run() for f in model.functions)
     return replace(model, functions=functions, kernel=Structure(model.kernel, uids).run())
