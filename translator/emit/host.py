@@ -141,8 +141,14 @@ def write_host(
     constants: list[Constant],
     defaults: Defaults,
     about: list[str],
+    min_blocks: int = 0,
 ) -> None:
-    """Writes `ENTRY_launch`, `compile_ENTRY` and `ENTRY`."""
+    """Writes `ENTRY_launch`, `compile_ENTRY` and `ENTRY`.
+
+    `min_blocks` is the second number of `__launch_bounds__`, 0 if absent; the first one needs nothing, since
+    the block size is a constant of the port. -1 is CUDA's default carveout: without a number the DSL asks
+    the driver for one.
+    """
     names = Names({p.name for p in params})
     gx, gy, gz = (names.fresh(n) for n in ("grid_x", "grid_y", "grid_z"))
     block, smem, stream = "block", "smem", "stream"  # no parameter has these names: see emit.names
@@ -162,7 +168,10 @@ def write_host(
     with out.indented():
         out.line(f"{kernel}({passed}).launch(")
         with out.indented():
-            out.line(f"grid=({gx}, {gy}, {gz}), block={block}, smem={smem}, stream={stream}")
+            comma = "," if min_blocks > 1 else ""
+            out.line(f"grid=({gx}, {gy}, {gz}), block={block}, smem={smem}, stream={stream}{comma}")
+            if min_blocks > 1:
+                out.line(f"min_blocks_per_mp={min_blocks}, preferred_smem_carveout=-1")
         out.line(")")
     _compile(out, entry, params)
     _call(out, entry, params, constants, defaults, about)

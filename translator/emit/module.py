@@ -86,7 +86,8 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
         scalar = p.type.to if isinstance(p.type, Pointer) else p.type
         assert isinstance(scalar, Scalar)
         needs.types.add(DSL_TYPES[scalar.name])
-    write_host(body, entry, kernel_name, params, constants, defaults, _about(model))
+    about, bound = _about(model), model.kernel.min_blocks
+    write_host(body, entry, kernel_name, params, constants, defaults, about, bound)
     head = _header(model, needs, constants)
     shift = len(head.lines)
     origins = tuple((line + shift, path, at) for line, path, at in body.origins)

@@ -63,7 +63,8 @@ def launch_bounds_launch(
     stream: cuda.CUstream,
 ):
     launch_bounds_kernel(out, x, n).launch(
-        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream
+        grid=(grid_x, grid_y, grid_z), block=block, smem=smem, stream=stream,
+        min_blocks_per_mp=2, preferred_smem_carveout=-1
     )
 
 
