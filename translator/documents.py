@@ -12,6 +12,7 @@ from translator.batch.preflight import Analysis, Preflight
 from translator.doctor import Examination
 from translator.mapping.rule import Rule
 from translator.outcome import Finding, Outcome, Report, Stage
+from verify.verdict import Failure
 
 
 class Document(BaseModel):
@@ -87,7 +88,10 @@ class PortEntry(Document):
 
 
 class PortSummary(Document):
-    """`statuses` counts the entries by status; `not_run` says which stages were left out and why."""
+    """`statuses` counts the entries by status; `not_run` says which stages were left out and why.
+
+    `skipped` are folders that cuteport wrote, which a search for sources passes by.
+    """
 
     kernels: int
     files: int
@@ -98,6 +102,7 @@ class PortSummary(Document):
     exit_code: int
     interrupted: bool = False
     run_folder: str | None = None
+    skipped: list[str] = []
 
 
 class PortDocument(Document):
@@ -118,6 +123,7 @@ class PortDocument(Document):
             exit_code=report.exit_code,
             interrupted=report.interrupted,
             run_folder=report.run_folder or None,
+            skipped=list(report.skipped),
         )
         return cls(kernels=[PortEntry.of(o) for o in report.outcomes], summary=summary)
 
@@ -266,7 +272,7 @@ def to_json(document: BaseModel) -> str:
     return made.encode("utf-8", "backslashreplace").decode()
 
 
-NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "verdict", "spec")
+NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "error", "verdict", "spec")
 
 
 def schema_of(name: str) -> str:
@@ -289,4 +295,5 @@ _MODELS: dict[str, type[BaseModel]] = {
     "map": MapDocument,
     "explain": ExplainDocument,
     "doctor": DoctorDocument,
+    "error": Failure,
 }

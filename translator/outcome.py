@@ -81,12 +81,16 @@ class Outcome:
 
 @dataclass(slots=True)
 class Report:
-    """Everything a run did. `interrupted` says that Ctrl-C ended it before all was tried."""
+    """Everything a run did. `interrupted` says that Ctrl-C ended it before all was tried, `halted` how far
+    it got. `skipped` are folders of ports, which a search for sources passes by."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    files: int = 0  # translation units read
+    files: int = 0  # translation units to read
+    files_read: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+    halted: str = ""
+    skipped: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()  # what this machine lacks for a stage that was asked for
     run_folder: str = ""
 

@@ -47,6 +47,15 @@ class Progress:
             self._length = 0
 
 
+def tell_limits(report: Report) -> None:
+    """On stderr: how far an interrupted run got, and which folders were passed by."""
+    if report.skipped:
+        shown = ", ".join(report.skipped[:5]) + (", …" if len(report.skipped) > 5 else "")
+        print(f"skipped, as cuteport wrote them: {shown}; name one to port it", file=sys.stderr)
+    if report.interrupted:
+        print(f"interrupted: {report.halted or 'what was finished is kept'}", file=sys.stderr)
+
+
 def show_port(report: Report) -> None:
     """The kernels in a table, what was said about them, and what was proven."""
     console = _console()
@@ -108,11 +117,20 @@ def show_analysis(found: Preflight) -> None:
     _print_table(console, rows, styles)
     total = len(found.kernels)
     console.print(Text(f"{total} kernels in {found.files} files, {found.seconds:.1f} s"))
-    efforts = ", ".join(f"{n} {effort}" for effort, n in found.efforts.items())
-    console.print(Text(f"effort: {efforts}"))
+    console.print(Text(f"effort: {_effort(found)}"))
     for title, counts in (("refused by", found.refusals), ("uses", found.constructs)):
         if counts:
             console.print(Text(f"{title}: " + ", ".join(f"{n} {name}" for name, n in counts.items())))
+
+
+def _effort(found: Preflight) -> str:
+    """`14 kernels automatic, 2 need minutes, …`."""
+    said: list[str] = []
+    for effort, n in found.efforts.items():
+        unit = f" kernel{'' if n == 1 else 's'}" if not said else ""
+        need = "" if effort == "automatic" else "needs " if n == 1 else "need "
+        said.append(f"{n}{unit} {need}{effort}")
+    return ", ".join(said)
 
 
 def show_doctor(examined: Examination) -> None:

@@ -7,12 +7,12 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 from verify.compile import ARCHES
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
-from verify.verdict import STAGES, Report, StageName, StageResult, Status, Verdict
+from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.
@@ -20,8 +20,19 @@ _GOOD = frozenset({Status.PASSED, Status.COMPILED, Status.NOT_RUN})
 _LACKING = frozenset({"CP9001", "CP9003"})
 
 
-def _parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="verify", description="Check ports against their CUDA originals.")
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is one JSON document too where --json is asked for."""
+
+    asked_json = False
+
+    def error(self, message: str) -> NoReturn:
+        if self.asked_json:
+            print(Failure.of(EXIT_USAGE, message).model_dump_json())
+        super().error(message)
+
+
+def _parser() -> _Parser:
+    p = _Parser(prog="verify", description="Check ports against their CUDA originals.")
     p.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="target folder, or a folder of targets")
     p.add_argument(
         "--stages", default=",".join(STAGES), help="comma-separated, with what they need: %(default)s"
@@ -69,15 +80,65 @@ def _tell_bug(error: Exception) -> None:
     print("this is a bug in verify", file=sys.stderr)
 
 
-def main(argv: list[str] | None = None, on_bug: Callable[[Exception], None] = _tell_bug) -> int:
-    """Run the command; returns the exit code of the README's table. `on_bug` tells of an unforeseen error."""
-    parser = _parser()
-    args = parser.parse_args(argv)
-    stages = tuple(s.strip() for s in args.stages.split(",") if s.strip())
+def stages_of(text: str) -> tuple[StageName, ...]:
+    """The stages of a comma-separated list. ValueError names what is none."""
+    stages = tuple(s.strip() for s in text.split(",") if s.strip())
     if bad := [s for s in stages if s not in STAGES]:
-        parser.error(f"unknown stage {', '.join(bad)}; known: {', '.join(STAGES)}")
+        raise ValueError(f"unknown stage {', '.join(bad)}; known: {', '.join(STAGES)}")
+    return cast(tuple[StageName, ...], stages)
+
+
+def check(
+    dirs: list[Path],
+    options: Options,
+    *,
+    as_json: bool = False,
+    on_bug: Callable[[Exception], None] = _tell_bug,
+) -> int:
+    """Verify the targets in `dirs`; returns the exit code of the README's table.
+
+    `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error.
+    """
+    verdicts: list[Verdict] = []
+    failure = ""
+    try:
+        for verdict in verify_targets(find_targets(dirs), options, _progress):
+            verdicts.append(verdict)
+            print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
+        code = exit_code(verdicts)
+    except SpecError as e:
+        failure = "\n".join(f"CP6001: {p}" for p in e.problems)
+        print(failure, file=sys.stderr)
+        code = EXIT_USAGE
+    except OSError as e:
+        failure = f"the system refused: {e}"
+        print(failure, file=sys.stderr)
+        code = EXIT_ENVIRONMENT
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = EXIT_INTERRUPTED
+    except Exception as e:
+        failure = f"{type(e).__name__}: {e}"
+        on_bug(e)
+        code = EXIT_BUG
+    if as_json and failure:
+        print(Failure.of(code, failure).model_dump_json())
+    elif as_json:
+        print(Report(exit_code=code, verdicts=verdicts).model_dump_json(exclude_none=True))
+    return code
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; returns the exit code of the README's table."""
+    parser = _parser()
+    parser.asked_json = "--json" in (sys.argv[1:] if argv is None else argv)
+    args = parser.parse_args(argv)
+    try:
+        stages = stages_of(args.stages)
+    except ValueError as e:
+        parser.error(str(e))
     options = Options(
-        stages=cast(tuple[StageName, ...], stages),
+        stages=stages,
         cases=tuple(args.case),
         seed=args.seed,
         arch=args.arch,
@@ -85,28 +146,7 @@ def main(argv: list[str] | None = None, on_bug: Callable[[Exception], None] = _t
         record=args.record,
         jobs=args.jobs,
     )
-    verdicts: list[Verdict] = []
-    try:
-        for verdict in verify_targets(find_targets(args.dirs), options, _progress):
-            verdicts.append(verdict)
-            print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
-    except SpecError as e:
-        print("\n".join(f"CP6001: {p}" for p in e.problems), file=sys.stderr)
-        return EXIT_USAGE
-    except OSError as e:
-        print(f"the system refused: {e}", file=sys.stderr)
-        return EXIT_ENVIRONMENT
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except Exception as e:
-        on_bug(e)
-        return EXIT_BUG
-    code = exit_code(verdicts)
-    if args.json:
-        report = Report(exit_code=code, verdicts=verdicts)
-        print(report.model_dump_json(exclude_none=True))
-    return code
+    return check(args.dirs, options, as_json=args.json)
 
 
 if __name__ == "__main__":

@@ -207,6 +207,25 @@ class Verdict(Strict):
         return self
 
 
+class Cause(Strict):
+    """`kind` is usage, environment or bug."""
+
+    kind: Literal["usage", "environment", "bug"]
+    message: str
+
+
+class Failure(Strict):
+    """What a command's --json prints where it ended before it had a document of its own."""
+
+    error: Cause
+    exit_code: int
+
+    @classmethod
+    def of(cls, exit_code: int, message: str) -> Failure:
+        kinds: dict[int, Literal["usage", "environment", "bug"]] = {2: "usage", 3: "environment"}
+        return cls(error=Cause(kind=kinds.get(exit_code, "bug"), message=message), exit_code=exit_code)
+
+
 class Report(Strict):
     """What `verify --json` prints."""
 

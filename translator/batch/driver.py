@@ -18,7 +18,7 @@ from translator.batch.judge import judge
 from translator.batch.work import Part, Ported, translate_part
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
-from translator.outcome import Finding, Outcome, Report
+from translator.outcome import NOT_RUN, Finding, Outcome, Report
 from translator.output import EditedError, Wanted, file_safe, folder_names, write_folder
 from translator.settings import Settings
 
@@ -66,9 +66,20 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
             judge(run.report.outcomes, settings, tell)
     except KeyboardInterrupt:
         run.report.interrupted = True
+        run.report.halted = _how_far(run)
         run.report.outcomes = run.report.outcomes or [p.outcome for p in run.ported]
     run.report.seconds = time.perf_counter() - start
     return run.report
+
+
+def _how_far(run: Run) -> str:
+    """What an interrupted run got done; kernels are written once all files are read."""
+    report = run.report
+    if report.files_read < report.files or not report.outcomes:
+        return f"{report.files_read} of {report.files} files read, no kernel written"
+    written = [o for o in report.outcomes if o.kernel]
+    done = [o for o in written if o.status != NOT_RUN or not run.settings.verify]
+    return f"{len(done)} of {sum(bool(p.outcome.kernel) for p in run.ported)} kernels done"
 
 
 def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = False) -> None:
@@ -76,7 +87,7 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     sink = Sink()
     options = read_options(run.settings)
     paths = [p if not p.startswith("-") else f"./{p}" for p in paths]  # no option of the parser
-    inputs = without_own(collect(paths, options, sink), paths, run.settings.out)
+    inputs, run.report.skipped = without_own(collect(paths, options, sink), paths, run.settings.out)
     run.report.files = len(inputs.units)
     keep = run.run_folder if run.settings.keep_stages else None
     parts = [Part(part, options, keep, census) for part in groups(inputs)]
@@ -92,19 +103,35 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
                 runs.save_bug(run.run_folder, one.bug, name)
 
 
-def without_own(inputs: Inputs, paths: Sequence[str], out: Path) -> Inputs:
-    """`inputs` less what cuteport wrote: the output folder and targets' device slices, unless named."""
+def without_own(inputs: Inputs, paths: Sequence[str], out: Path) -> tuple[Inputs, tuple[str, ...]]:
+    """`inputs` less what cuteport wrote, and the folders left out: the output folder and folders of ports.
+
+    What is named is kept, and what lies in a named folder of a port.
+    """
     named = {Path(p).resolve() for p in paths}
     own = out.resolve()
+    kept: list[UnitInput] = []
+    skipped: dict[str, None] = {}
+    for unit in inputs.units:
+        path = Path(unit.path)
+        real = path.resolve()
+        port = next((k for k, p in enumerate(real.parents) if _is_port(p)), None)
+        if real in named or any(own == n or own in n.parents for n in named):
+            kept.append(unit)
+        elif port is not None and not named & set(real.parents[: port + 1]):
+            skipped[str(path.parents[port] if port < len(path.parents) else real.parents[port])] = None
+        elif own not in real.parents and not _is_slice(real):
+            kept.append(unit)
+    return Inputs(kept, inputs.includers), tuple(skipped)
 
-    def wanted(unit: UnitInput) -> bool:
-        path = Path(unit.path).resolve()
-        if path in named or any(own == n or own in n.parents for n in named):
-            return True
-        is_slice = path.name == "device.cu" and (path.parent.parent / "spec.toml").exists()
-        return not is_slice and own not in path.parents
 
-    return Inputs([u for u in inputs.units if wanted(u)], inputs.includers)
+def _is_slice(path: Path) -> bool:
+    return path.name == "device.cu" and (path.parent.parent / "spec.toml").exists()
+
+
+def _is_port(folder: Path) -> bool:
+    """Whether cuteport wrote this folder."""
+    return (folder / "spec.toml").is_file() and all((folder / n).exists() for n in ("port.py", "original"))
 
 
 def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> list[Ported]:
@@ -116,6 +143,7 @@ def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> lis
     def arrived(index: int, result: list[Ported] | fanout.Lost) -> None:
         nonlocal finished
         finished += len(parts[index].inputs.units)
+        run.report.files_read = max(run.report.files_read, finished)
         tell("translated", finished, units, parts[index].inputs.units[0].path)
         if isinstance(result, fanout.Lost):
             lost.append((parts[index], result))

@@ -102,6 +102,7 @@ def analyze(
         translate_all(run, paths, tell, census=True)
     except KeyboardInterrupt:
         run.report.interrupted = True
+        run.report.halted = f"{run.report.files_read} of {run.report.files} files read"
     found = Preflight(files=run.report.files, report=run.report)
     for one in run.ported:
         if one.outcome.kernel:

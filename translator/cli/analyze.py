@@ -34,7 +34,7 @@ def analyze(
     """Say what porting PATH… would take, kernel by kernel; writes nothing."""
     from translator.batch.preflight import analyze as run
     from translator.settings import load
-    from translator.terminal import Progress, show_analysis
+    from translator.terminal import Progress, show_analysis, tell_limits
 
     settings = load(
         {
@@ -50,6 +50,7 @@ def analyze(
     progress = Progress()
     report = run(paths, settings, progress)
     progress.clear()
+    tell_limits(report.report)
     if as_json:
         from translator.documents import AnalyzeDocument, to_json
 

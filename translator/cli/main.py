@@ -34,11 +34,7 @@ app = typer.Typer(
 )
 app.command("port")(port.port)
 app.command("analyze")(analyze.analyze)
-app.command(
-    "verify",
-    add_help_option=False,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-)(verify.verify)
+app.command("verify")(verify.verify)
 app.command("map")(mapping.map_)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)
@@ -76,7 +72,10 @@ def main() -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of `cuteport ARGUMENTS…`; everything that goes wrong is said on stderr."""
+    """The exit code of `cuteport ARGUMENTS…`; everything that goes wrong is said on stderr.
+
+    With --json it is also said in the one document on stdout.
+    """
     try:
         result = app(args=arguments, prog_name="cuteport", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -84,26 +83,35 @@ def run(arguments: list[str]) -> int:
         return done.exit_code
     except _WRONG_USAGE as error:
         error.show(sys.stderr)
-        return 2
+        return _failed(arguments, 2, error.format_message())
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("interrupted; what was finished is kept", err=True)
-        return 130
+        return _failed(arguments, 130, "interrupted")
     except OSError as error:
-        return _stdout_failed(error) if error.errno in _UNWRITABLE else _bug(error)
+        return _stdout_failed(error) if error.errno in _UNWRITABLE else _bug(arguments, error)
     except Exception as error:
         from translator.settings import SettingsError
 
         if isinstance(error, SettingsError):
             typer.echo(f"error: {error}", err=True)
-            return 2
-        return _bug(error)
+            return _failed(arguments, 2, str(error))
+        return _bug(arguments, error)
 
 
-def _bug(error: BaseException) -> int:
+def _bug(arguments: list[str], error: BaseException) -> int:
     from translator.runs import record_bug
 
     typer.echo(record_bug(error), err=True)
-    return 4
+    return _failed(arguments, 4, f"{type(error).__name__}: {error}")
+
+
+def _failed(arguments: list[str], code: int, message: str) -> int:
+    if "--json" in arguments:
+        from translator.documents import to_json
+        from verify.verdict import Failure
+
+        typer.echo(to_json(Failure.of(code, message)))
+    return code
 
 
 def _stdout_failed(error: OSError) -> int:

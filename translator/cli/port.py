@@ -48,7 +48,7 @@ def port(
     """Port the CUDA kernels of PATH… to CuTe DSL, and check the ports as far as this machine can."""
     from translator.batch.driver import port as run
     from translator.settings import load
-    from translator.terminal import Progress, show_port
+    from translator.terminal import Progress, show_port, tell_limits
 
     settings = load(
         {
@@ -69,6 +69,7 @@ def port(
     progress = Progress()
     report = run(paths, settings, progress)
     progress.clear()
+    tell_limits(report)
     if as_json:
         from translator.documents import PortDocument, to_json
 

@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from translator.cli.options import Arch, Json
 
-def verify(context: typer.Context) -> int:
-    """Check ports again from their folders alone: static, compile, parity, time (`verify --help`)."""
+
+def verify(
+    dirs: Annotated[list[Path], typer.Argument(metavar="DIR", help="Target folders, or folders of targets.")],
+    stages: Annotated[
+        str,
+        typer.Option("--stages", metavar="NAMES", help="Comma-separated; each brings what it stands on."),
+    ] = "static,compile,parity,bench",
+    case: Annotated[
+        list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the inputs.")] = 0,
+    arch: Arch = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="Per compile, and per run of a case.")
+    ] = 120.0,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", help="Targets at a time; timing is never shared.")
+    ] = 1,
+    record: Annotated[bool, typer.Option("--record", help="Write baselines/<device>.json.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Check ports again from their folders alone: static checks, compilation, values, time."""
     from translator.runs import record_bug
-    from verify.__main__ import main
+    from verify.__main__ import check, stages_of
+    from verify.compile import ARCHES
+    from verify.options import Options
 
-    return main(context.args, on_bug=lambda error: typer.echo(record_bug(error), err=True))
+    try:
+        wanted = stages_of(stages)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--stages") from None
+    if arch and arch not in ARCHES:
+        raise typer.BadParameter(f"{arch!r} is none of {', '.join(ARCHES)}", param_hint="--arch")
+    options = Options(wanted, tuple(case or ()), seed, arch or "", timeout, record, jobs)
+    return check(dirs, options, as_json=as_json, on_bug=lambda e: typer.echo(record_bug(e), err=True))

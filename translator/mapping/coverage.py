@@ -50,14 +50,35 @@ def nearest(name: str, limit: int = 5) -> list[str]:
     return [bare[c] for c in close]
 
 
+_LANGUAGE = {
+    **dict.fromkeys(
+        ("threadIdx", "blockIdx", "blockDim", "gridDim"),
+        "cute.arch.thread_idx(), block_idx(), block_dim() and grid_dim() give three axes each",
+    ),
+    "volatile": "every access through a volatile lvalue is made: p.load(is_volatile=True) and"
+    " p.store(value, is_volatile=True)",
+}
+
+
+def language(name: str) -> str:
+    """What becomes of a word of CUDA C++ that is no function, empty if it has no line here."""
+    word = name.strip().partition(".")[0]
+    return f"{word}    [no builtin, but of the language]\n  {_LANGUAGE[word]}" if word in _LANGUAGE else ""
+
+
 def describe(rules: Sequence[Rule]) -> str:
-    """The rows as text: prototype, DSL text, support and what to know."""
-    return "\n\n".join(_paragraph(r) for r in rules)
+    """The rows as text: prototype, DSL text, support and what to know; said once for rows that share it."""
+    parts: list[tuple[list[str], list[str]]] = []
+    for rule in rules:
+        body = _body(rule)
+        if not parts or not body or parts[-1][1] != body:
+            parts.append(([], body))
+        parts[-1][0].append(f"{_prototype(rule)}    [{rule.support}]")
+    return "\n\n".join("\n".join([*heads, *body]) for heads, body in parts)
 
 
-def _paragraph(rule: Rule) -> str:
-    lines = [f"{_prototype(rule)}    [{rule.support}]"]
-    lines += [f"  {text}" for text in _texts(rule)]
+def _body(rule: Rule) -> list[str]:
+    lines = [f"  {text}" for text in _texts(rule)]
     if rule.when:
         lines.append("  where " + ", ".join(f"{k} is {_one_of(v)}" for k, v in rule.when))
     if rule.outs:
@@ -71,7 +92,7 @@ def _paragraph(rule: Rule) -> str:
     lines += [f"  {word}: {text}" for word, text in (("note", rule.caveat), ("instead", rule.hint)) if text]
     if rule.code:
         lines.append(f"  {rule.code}: cuteport explain {rule.code}")
-    return "\n".join(lines)
+    return lines
 
 
 def _prototype(rule: Rule) -> str:

@@ -293,6 +293,7 @@ def test_ctrl_c_keeps_what_is_whole_and_leaves_no_process(tmp_path: Path) -> Non
     assert child.returncode == 130
     assert "Traceback" not in err
     assert json.loads(out)["summary"]["interrupted"] is True
+    assert "interrupted: 0 of 1 files read, no kernel written" in err
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("child").read_text()), 0)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["child", "k.cu"]

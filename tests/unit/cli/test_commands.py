@@ -181,3 +181,29 @@ def test_too_few_template_arguments_are_named(capfd: pytest.CaptureFixture[str],
     Path("t.cu").write_text("template <typename T, int B> __global__ void red(T* x) { x[B] = 1; }\n")
     text = said(capfd, "port", "t.cu", "--no-verify", "--instantiate", "red<int>", code=2)
     assert "1 template argument given, 2 needed; missing: B" in text
+
+
+def test_analyze_says_how_many_kernels_need_what(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    text = said(capfd, "analyze", source)
+    assert "effort: 1 kernel automatic, 0 need minutes, 0 need hours, 1 needs redesign" in text
+
+
+def test_earlier_output_anywhere_is_passed_by(capfd: pytest.CaptureFixture[str], source: str) -> None:
+    said(capfd, "port", source, "-k", "add", "--no-verify", "-o", "elsewhere")
+    assert run(["port", ".", "-k", "add", "--no-verify", "--json"]) == 0
+    captured = capfd.readouterr()
+    document = PortDocument.model_validate_json(captured.out)
+    assert [k.source for k in document.kernels] == ["k.cu"]
+    assert document.summary.skipped == ["elsewhere/add"]
+    assert "skipped, as cuteport wrote them: elsewhere/add" in captured.err
+    said(capfd, "port", "elsewhere/add", "-k", "add", "--no-verify", "-o", "third")
+    assert Path("third/add/port.py").exists()
+
+
+def test_map_says_shared_text_once_and_knows_words(capfd: pytest.CaptureFixture[str]) -> None:
+    text = said(capfd, "map", "cub")
+    assert text.count("instead: write the reduction") == 1
+    assert "cub::BlockReduce" in text
+    assert "cub::WarpScan" in text
+    assert "is_volatile=True" in said(capfd, "map", "volatile")
+    assert "cute.arch.thread_idx()" in said(capfd, "map", "threadIdx.x")
