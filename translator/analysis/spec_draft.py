@@ -16,7 +16,7 @@ from translator.analysis.poly import Poly
 from translator.analysis.roles import Role, float_atomics, roles
 from translator.analysis.settle import settle
 from translator.analysis.spec_text import key, quoted, table
-from translator.analysis.starts import source_values, start, unknown
+from translator.analysis.starts import shortest, source_values, start, unknown
 from translator.analysis.values import LAUNCHED, LOADED
 from translator.diag.codes import CODES
 from translator.diag.diagnostic import Sink
@@ -304,6 +304,7 @@ def _arguments(
     made: list[dict[str, object]] = []
     values = draft.launch.arg_values if draft.launch is not None else ()
     asked = _asked(draft, described, found)
+    fields = draft.launch.arg_fields if draft.launch is not None else ()
     for k, p in enumerate(draft.model.kernel.params):
         value = values[k] if k < len(values) else None
         if isinstance(p.type, Pointer):
@@ -315,7 +316,9 @@ def _arguments(
         elif isinstance(p.type, Scalar):
             made.append(_scalar(draft, p.name, p.type, value, asked))
         elif isinstance(p.type, Struct):
-            made.append(_struct(draft, p, p.type, asked, described, use))
+            made.append(
+                _struct(draft, p, p.type, fields[k] if k < len(fields) else (), asked, described, use)
+            )
         else:
             draft.ask("CP3108", param=p.name, type=str(p.type))
     return made
@@ -346,7 +349,7 @@ def _value(draft: _Draft, name: str, t: Scalar, value: float | int | None, asked
         draft.sizes[name] = int(value) if known and value is not None else None
         return name
     if value is not None and value == value and abs(value) != float("inf"):
-        return bool(value) if t == BOOL else float(value) if t.is_float else int(value)
+        return bool(value) if t == BOOL else shortest(value, t) if t.is_float else int(value)
     if t == BOOL:
         chosen: object = True
     elif t.is_float:
@@ -358,16 +361,25 @@ def _value(draft: _Draft, name: str, t: Scalar, value: float | int | None, asked
 
 
 def _struct(
-    draft: _Draft, p: Var, t: Struct, asked: set[str], described: Extents, use: Mapping[Var, Role]
+    draft: _Draft,
+    p: Var,
+    t: Struct,
+    given: Sequence[float | int | None],
+    asked: set[str],
+    described: Extents,
+    use: Mapping[Var, Role],
 ) -> dict[str, object]:
     fields: list[dict[str, object]] = []
-    for leaf in leaves(p):
+    inside = leaves(p)
+    if len(given) != len(inside):
+        given = [None] * len(inside)
+    for leaf, known in zip(inside, given, strict=True):
         buffer = described.buffers.get(leaf.var.name)
         if isinstance(leaf.type, Pointer) and buffer is not None and buffer.var == leaf.var:
             memory = _memory(draft, described, buffer, use.get(leaf.var, "inout"))
             fields.append({"name": leaf.name, "offset": leaf.offset, "buffer": memory})
         elif isinstance(leaf.type, Scalar) and leaf.type.name in DTYPES:
-            value = _value(draft, leaf.var.name, leaf.type, None, asked)
+            value = _value(draft, leaf.var.name, leaf.type, known, asked)
             dtype = DTYPES[leaf.type.name]
             fields.append({"name": leaf.name, "dtype": dtype, "offset": leaf.offset, "value": value})
         else:

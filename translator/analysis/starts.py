@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+
 from translator.analysis.extents import Buffer
 from translator.analysis.roles import Role, only_atomics
 from translator.model.kernel import Global, KernelModel
+from translator.model.types import F32, F64, Scalar
+
+_LARGEST = 3e38  # rounding a larger float to few digits could leave the type's range
 
 
 def source_values(of: Global | None, role: Role) -> tuple[int | float, ...] | None:
@@ -26,7 +31,18 @@ def start(own: tuple[int | float, ...] | None, k: int, count: int, dtype: str) -
         values.pop()
     if not values:
         return {"init": "zeros"}
-    return {"values": [float(v) if _is_float(dtype) else int(v) for v in values]}
+    narrow = F32 if dtype == "float32" else F64
+    return {"values": [shortest(v, narrow) if _is_float(dtype) else int(v) for v in values]}
+
+
+def shortest(value: float, t: Scalar) -> float:
+    """`value` with no more digits than a float of type `t` needs: 1.702 for 1.702f."""
+    if t == F32 and abs(value) < _LARGEST:
+        bits = struct.pack("<f", value)
+        for digits in range(1, 9):
+            if struct.pack("<f", short := float(f"{value:.{digits}g}")) == bits:
+                return short
+    return float(value)
 
 
 def unknown(model: KernelModel, buffer: Buffer, role: Role) -> str:

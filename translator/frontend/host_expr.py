@@ -124,7 +124,7 @@ class Lifter:
             return self._dim3_variable(cursor, at, depth)
         if kind in (K.CALL_EXPR, K.INIT_LIST_EXPR) and _is_vector(cursor):
             if kind == K.CALL_EXPR and (body := _returned(cursor.referenced)) is not None:
-                bound = self._bind(cursor, at, None, depth)
+                bound = self.bind(cursor, at, None, depth)
                 axes = _axes(body)
                 if axes is not None:
                     got = [self.lift(a, at, bound, depth + 1) for a in axes]
@@ -157,7 +157,7 @@ class Lifter:
         if declaration.kind == K.PARM_DECL:
             passed = self.passed(declaration)
             return None if passed is None else self.dim3(passed[0], passed[1], depth + 1)
-        write = self.index.reaching(key, at, is_global=_is_global(declaration))
+        write = self.index.reaching(key, at, is_global=is_file_scope(declaration))
         whole = self.dim3(write.value, write.at, depth + 1) if write and write.value is not None else None
         axes: list[Node] = []
         for position, axis in enumerate("xyz"):
@@ -196,7 +196,7 @@ class Lifter:
             known = ast.evaluate(value)
             if isinstance(known, int | float):
                 return Name(key, text, Num(known))
-        write = self.index.reaching(key, at, is_global=_is_global(declaration))
+        write = self.index.reaching(key, at, is_global=is_file_scope(declaration))
         if write is None or write.value is None:
             return Name(key, text)
         return Name(key, text, self.lift(write.value, write.at, None, depth + 1))
@@ -220,7 +220,7 @@ class Lifter:
         floating = _is_float(cursor)
         body = _returned(cursor.referenced) if self._inlinable(cursor.referenced) else None
         if body is not None:
-            return self.lift(body, at, self._bind(cursor, at, bound, depth), depth + 1)
+            return self.lift(body, at, self.bind(cursor, at, bound, depth), depth + 1)
         if name in _CALLS and args:
             nodes = tuple(self.lift(a, at, bound, depth + 1) for a in args)
             return Op(_CALLS[name], nodes, floating)
@@ -238,7 +238,8 @@ class Lifter:
     def _inlinable(self, function: Cursor | None) -> bool:
         return function is not None and relations.is_user(function)
 
-    def _bind(self, call: Cursor, at: Place, bound: Mapping[Key, Node] | None, depth: int) -> dict[Key, Node]:
+    def bind(self, call: Cursor, at: Place, bound: Mapping[Key, Node] | None, depth: int) -> dict[Key, Node]:
+        """The parameters of a called function or constructor as the call gives them."""
         function = call.referenced.get_definition() or call.referenced
         args = list(call.get_arguments())
         params = list(function.get_arguments())
@@ -268,7 +269,8 @@ def _is_vector(cursor: Cursor) -> bool:
     return spelled in ("dim3", "uint3")
 
 
-def _is_global(declaration: Cursor) -> bool:
+def is_file_scope(declaration: Cursor) -> bool:
+    """Whether a variable is declared outside all functions and classes."""
     parent = declaration.semantic_parent
     return parent is not None and parent.kind in (K.TRANSLATION_UNIT, K.NAMESPACE)
 

@@ -11,6 +11,7 @@ from translator.frontend import ast, clang
 from translator.frontend.host import HostIndex, Place, RawLaunch, index_of, key_of, strip
 from translator.frontend.host_expr import Lifter, Node, Num, Op, Opaque, show, value
 from translator.frontend.host_python import Parameters, elements, python
+from translator.frontend.host_struct import field_values
 from translator.frontend.relations import Cursor
 from translator.model.kernel import Global, HostExpr, Launch
 
@@ -67,6 +68,9 @@ def _lift(lifter: Lifter, index: HostIndex, raw: RawLaunch, kernel: Cursor) -> L
         stream="" if stream is None else show(lifter.lift(stream, raw.at), resolve=False),
         args=tuple(show(a, resolve=False) for a in args),
         arg_values=tuple(value(a) for a in args),
+        arg_fields=tuple(
+            field_values(lifter, a, p.type, raw.at) for p, a in zip(params, raw.args, strict=False)
+        ),
         buffer_elements=tuple(
             _elements(lifter, index, p, a, raw.at, given) for p, a in zip(params, raw.args, strict=False)
         ),

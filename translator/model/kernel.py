@@ -63,6 +63,7 @@ class Launch:
     stream: str = ""
     args: tuple[str, ...] = ()  # argument texts, in order
     arg_values: tuple[float | int | None, ...] = ()  # constant value of each argument, None if not constant
+    arg_fields: tuple[tuple[float | int | None, ...], ...] = ()  # the same of a struct's leaves, else empty
     buffer_elements: tuple[HostExpr | None, ...] = ()  # per pointer argument: elements allocated by the host
     span: Span = NOWHERE
 

@@ -297,6 +297,33 @@ def test_template_arguments_for_each_axis_of_the_block(tmp_path: Path) -> None:
     assert spec.launch.block == ["64", "4", "1"]
 
 
+@pytest.mark.parametrize(
+    ("argument", "before"),
+    [
+        ("Silu{1.702f}", ""),
+        ("Silu(1.702f)", ""),
+        ("{1.702f}", ""),
+        ("s", "Silu s{1.702f};"),
+        ("s", "Silu s(0.f); s.b = 1.702f;"),
+        ("s", "const Silu s{1.702f};"),
+    ],
+)
+def test_constants_inside_a_struct_argument_are_its_values(
+    tmp_path: Path, argument: str, before: str
+) -> None:
+    text = (
+        "struct Silu { float b; int k = 3; float2 s{4.f}; Silu(float x) : b(x) {}\n"
+        "  __device__ float operator()(float x) const { return x * b; } };\n"
+        "struct Vec { float x, y; };\n"
+        "__global__ void k(float* out, Silu f, float2 g, Vec v) { out[threadIdx.x] = f(g.y) + v.x; }\n"
+        f"void run(float* o) {{ {before} k<<<1, 32>>>(o, {argument}, make_float2(1.f, 2.f), Vec{{5}}); }}\n"
+    )
+    spec = drafted(tmp_path, text)
+    structs = {a.name: [f.value for f in a.scalars] for a in spec.arg if isinstance(a, StructArg)}
+    assert structs == {"f": [1.702, 3, 4.0, 0.0], "g": [1.0, 2.0], "v": [5.0, 0.0]}
+    assert spec.question == []
+
+
 def test_renamed_parameters(tmp_path: Path) -> None:
     spec = drafted(
         tmp_path,
