@@ -157,6 +157,7 @@ def conv5x5_const(
 
     The original's launch: grid ((1283 + 32 - 1) / 32, (721 + 16 - 1) / 16, 1), block (32, 16, 1).
     Pointers are CUDA tensors or device addresses; `stream` defaults to torch's current stream.
+    Variables of the source, to be passed with what they hold there: `c_coef` (set by the host).
     """
     if grid is None:
         grid = ((width + 31) // 32, (height + 15) // 16, 1)
