@@ -345,9 +345,7 @@ def _library(scope: Scope, c: Any, target: Any, header: str) -> Expr:
             return Literal(float(value) if result.is_float else int(value), result, span, text)
     in_std = target.semantic_parent is not None and target.semantic_parent.spelling == "std"
     # pow(float, int) is pow(double, double); of other templates that give a double, pointers are arguments
-    promoted = (
-        result == F64 and name in builtins.FLOAT_OVERLOADS and target.get_num_template_arguments() > 0
-    )
+    promoted = result == F64 and name in builtins.FLOAT_OVERLOADS and target.get_num_template_arguments() > 0
     by_result = promoted or name in builtins.BY_RESULT
     name = builtins.c_name(name, result if by_result else args[0].type if args else None, in_std)
     if name in builtins.SAME_TYPE:
