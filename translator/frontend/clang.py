@@ -21,6 +21,8 @@ KEEP_GOING = 0x200  # a missing header must not end the parse
 
 FLAGS = (
     *("-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90"),
+    # a toolkit on the machine would change what is an error: as if there were none, on every machine
+    *("--cuda-path=/nonexistent", "-Xclang", "-fcuda-allow-variadic-functions"),
     *("-nocudainc", "-nocudalib", "-nobuiltininc", "-nostdinc", "-nostdinc++"),
     *("-ferror-limit=0", "-Wno-everything", "-fno-spell-checking", "-fbracket-depth=2048"),
     # the author's compiler is nvcc, which takes none of the branches for clang
