@@ -459,7 +459,7 @@ def _head(draft: _Draft, port: Port) -> list[str]:
         "[original]",
         'source = "original/device.cu"',
         f"kernel = {quoted(model.cuda_name or model.kernel.name)}",
-        'std = "c++17"',
+        f"std = {quoted(model.source.std)}",
         "defines = []",
         "flags = []",
         "",

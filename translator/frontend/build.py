@@ -35,7 +35,9 @@ def build_model(reading: KernelReading, sink: Sink, *, sliced: bool = True) -> K
         functions=lifted.functions,
         globals=written_by_host(index_of(unit), lifted.globals),
         launches=launches_of(unit, cursor),
-        source=Source(reading.path, reading.unit_path, sha256(unit.source(reading.path)).hexdigest()),
+        source=Source(
+            reading.path, reading.unit_path, sha256(unit.source(reading.path)).hexdigest(), unit.std
+        ),
         instantiation=reading.instantiation,
         device_slice=device_slice(unit, cursor) if sliced else "",
         cuda_name=reading.cuda_name,

@@ -113,6 +113,11 @@ class Unit:
         paths = [self.path, *(p for p in included if not p.startswith(str(HEADERS)))]
         return tuple(re.sub(r"\\\r?\n", " ", self.source(p).decode("utf-8", "replace")) for p in paths)
 
+    @property
+    def std(self) -> str:
+        """The C++ standard it was read with."""
+        return next(a for a in reversed(self.args) if a.startswith("-std=")).removeprefix("-std=")
+
     @cached_property
     def macros(self) -> dict[str, str]:
         """Object-like macros of the unit and the user's files it includes: name → replacement text."""

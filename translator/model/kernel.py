@@ -70,11 +70,15 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a kernel came from. `path` as given by the user, `unit` the translation unit it was read in."""
+    """Where a kernel came from. `path` as given by the user, `unit` the translation unit it was read in.
+
+    `std` is the C++ standard it was read with, as in `c++17`.
+    """
 
     path: str
     unit: str
     sha256: str = ""
+    std: str = "c++17"
 
 
 @dataclass(frozen=True, slots=True)

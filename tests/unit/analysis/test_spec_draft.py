@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from translator.analysis.cases import Sized, cases
 from translator.analysis.settle import settle
 from translator.analysis.spec_draft import draft_spec
 from translator.diag.diagnostic import Sink
+from translator.emit import emit
+from translator.frontend import project
+from translator.frontend.build import build_model
+from translator.passes import lower
 from verify.expr import evaluate
 from verify.resolve import resolve
 from verify.spec import BufferArg, ScalarArg, Spec, StructArg, parse_spec
@@ -460,3 +465,18 @@ def test_what_no_case_satisfies_becomes_a_size_of_its_own() -> None:
     assert made.wanted.grid == ("grid_x", "1", "1")
     assert made.fresh == {"x", "grid"}
     assert all({"x_elems_", "grid_x"} <= case.sizes.keys() for case in made.cases)
+
+
+def test_the_spec_builds_the_original_with_the_standard_it_was_read_with(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void k(float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = 1.f; }\n"
+        "int main() { k<<<1, 64>>>(0, 64); }\n",
+        encoding="utf-8",
+    )
+    sink = Sink()
+    (reading,) = project.read([source], project.ReadOptions(std="c++20"), sink)
+    model = build_model(reading, sink)
+    assert model is not None
+    drafted = draft_spec(model, emit(lower(model, sink), sink), sink)
+    assert tomllib.loads(drafted)["original"]["std"] == "c++20"
