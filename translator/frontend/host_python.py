@@ -42,9 +42,12 @@ class Parameters:
         if isinstance(node, Name):
             if node.key in self.keys:
                 return self.keys[node.key]
-            outer, _, member = node.key.rpartition(".")
-            if outer in self.keys:
-                return f"{self.keys[outer]}_{member}"  # a field of a struct passed by value
+            outer, _, path = node.key.partition(".")
+            while path:  # a field of a struct passed by value, at any depth
+                if outer in self.keys:
+                    return f"{self.keys[outer]}_{path.replace('.', '_')}"
+                member, _, path = path.partition(".")
+                outer = f"{outer}.{member}"
         return self.expressions.get(identity(node), "")
 
 

@@ -200,3 +200,18 @@ def test_the_default_grid_follows_the_arguments(tmp_path: Path) -> None:
     model = build_model(reading, sink)
     assert model is not None
     assert emit(lower(model, sink), sink).grid == "((n + 255) // 256, 1, 1)"
+
+
+def test_the_default_grid_reads_fields_of_fields(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "struct D { int nx; }; struct P { float* y; D d; };\n"
+        "__global__ void k(P p) { p.y[0] = p.d.nx; }\n"
+        "void run(P q) { k<<<(q.d.nx + 255) / 256, 256>>>(q); }\n",
+        encoding="utf-8",
+    )
+    sink = Sink()
+    (reading,) = project.read([source], project.ReadOptions(), sink)
+    model = build_model(reading, sink)
+    assert model is not None
+    assert emit(lower(model, sink), sink).grid == "((p_d_nx + 255) // 256, 1, 1)"
