@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 from operator import is_
 from typing import Any
 
@@ -287,6 +288,15 @@ def declared(body: Iterable[Stmt]) -> Iterator[Var]:
     for s in walk_stmts(body):
         if isinstance(s, Decl):
             yield s.var
+
+
+def fresh_uids(model: KernelModel) -> Iterator[int]:
+    """Numbers for new variables: above every one that `model` declares, mentions or counts loops with."""
+    highest = max((g.var.uid for g in model.globals), default=0)
+    for f in (*model.functions, model.kernel):
+        counters = (s.var for s in walk_stmts(f.body) if isinstance(s, ForRange))
+        highest = max([highest, *(v.uid for v in (*f.params, *declared(f.body), *used(f.body), *counters))])
+    return count(highest + 1)
 
 
 def used(body: Iterable[Stmt]) -> set[Var]:

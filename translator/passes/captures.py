@@ -7,32 +7,24 @@ as pointers. `__constant__` globals stay: the port has constant memory of its ow
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 
 from translator.model.expr import AddrOf, Call, Deref, Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, Stmt
 from translator.model.types import Pointer
-from translator.model.walk import declared, map_exprs, map_stmts, used, walk_exprs
+from translator.model.walk import declared, fresh_uids, map_exprs, map_stmts, walk_exprs
 
 _OUTSIDE = ("device", "shared", "dynamic_shared")
 
 
 def capture(model: KernelModel) -> KernelModel:
     """`model` with explicit captures; globals keep their order after the kernel's own parameters."""
-    fresh = count(1 + _highest_uid(model))
+    fresh = fresh_uids(model)
     needs = _needs(model)
     functions = tuple(_close(f, needs, fresh) for f in model.functions)
     return replace(model, functions=functions, kernel=_close_kernel(model, needs, fresh))
-
-
-def _highest_uid(model: KernelModel) -> int:
-    highest = 0
-    for f in (*model.functions, model.kernel):
-        for v in (*f.params, *declared(f.body), *used(f.body)):
-            highest = max(highest, v.uid)
-    return max([highest, *(g.var.uid for g in model.globals)])
 
 
 def _needs(model: KernelModel) -> dict[str, list[Var]]:
@@ -71,7 +63,7 @@ def _address(e: Expr) -> Expr:
     return e.pointer if isinstance(e, Deref) else AddrOf(e, Pointer(e.type), e.span)
 
 
-def _close(f: Function, needs: dict[str, list[Var]], fresh: count[int]) -> Function:
+def _close(f: Function, needs: dict[str, list[Var]], fresh: Iterator[int]) -> Function:
     outside = needs[f.symbol]
     if not outside:
         return f
@@ -81,7 +73,7 @@ def _close(f: Function, needs: dict[str, list[Var]], fresh: count[int]) -> Funct
     return replace(f, params=(*f.params, *params.values()), body=_rewrite(kept, stand_in, needs))
 
 
-def _close_kernel(model: KernelModel, needs: dict[str, list[Var]], fresh: count[int]) -> Function:
+def _close_kernel(model: KernelModel, needs: dict[str, list[Var]], fresh: Iterator[int]) -> Function:
     kernel = model.kernel
     wanted: dict[Var, None] = {}
     for e in walk_exprs(kernel.body):

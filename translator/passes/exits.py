@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from translator.diag.diagnostic import NOWHERE, Span
 from translator.model import expr as x
@@ -18,7 +17,7 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
 from translator.model.types import BOOL, VOID
-from translator.model.walk import declared, used, walk_expr, walk_stmts
+from translator.model.walk import fresh_uids, walk_expr, walk_stmts
 from translator.passes.loops import counted
 
 Kind = str  # "break", "continue", "return"
@@ -407,10 +406,6 @@ def _always_defined(e: Expr) -> bool:
 def structure(model: KernelModel) -> KernelModel:
     """`model` with single-exit control flow only."""
     _seen.clear()
-    uids = count(1 + max(v.uid for f in (*model.functions, model.kernel) for v in _variables(f)))
+    uids = fresh_uids(model)
     functions = tuple(Structure(f, uids).run() for f in model.functions)
     return replace(model, functions=functions, kernel=Structure(model.kernel, uids).run())
-
-
-def _variables(f: Function) -> list[Var]:
-    return [Var(0, "", VOID), *f.params, *declared(f.body), *used(f.body)]

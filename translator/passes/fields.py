@@ -5,13 +5,13 @@ A struct with an array in it would otherwise be laid out in memory whole, its po
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 
 from translator.model.expr import Expr, Member, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.types import Struct
-from translator.model.walk import declared, map_exprs, used, walk_exprs
+from translator.model.walk import fresh_uids, map_exprs, walk_exprs
 from translator.passes.memory import has_array
 
 
@@ -27,8 +27,7 @@ def _only_by_field(f: Function, v: Var) -> bool:
 def split_parameters(model: KernelModel) -> KernelModel:
     """`model` whose kernel takes such structs field by field, in the same order of leaves."""
     kernel = model.kernel
-    variables = {v for f in (*model.functions, kernel) for v in (*f.params, *declared(f.body), *used(f.body))}
-    uids = count(1 + max((v.uid for v in variables), default=0))
+    uids = fresh_uids(model)
     while True:
         found = next(
             (
@@ -46,7 +45,7 @@ def split_parameters(model: KernelModel) -> KernelModel:
         kernel = _split(kernel, found, uids)
 
 
-def _split(kernel: Function, p: Var, uids: count[int]) -> Function:
+def _split(kernel: Function, p: Var, uids: Iterator[int]) -> Function:
     assert isinstance(p.type, Struct)
     made = {
         f.name: Var(next(uids), f"{p.name}_{f.name}", f.type, "param", const=p.const, span=p.span)

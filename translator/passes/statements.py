@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
 
 from translator.diag.diagnostic import Sink
 from translator.model import expr as x
@@ -12,7 +11,7 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, ExprStmt, If, Stmt, Unpack
 from translator.model.types import BOOL, I32, VOID, Array, Pointer, Scalar, Struct, Type
-from translator.model.walk import declared, used, walk_expr
+from translator.model.walk import fresh_uids, walk_expr
 from translator.passes import memory as m
 from translator.passes.loops import assigned
 from translator.passes.structs import StructValues
@@ -366,11 +365,7 @@ class Linear(StructValues):
 
 def linearise(model: KernelModel, sink: Sink) -> KernelModel:
     """`model` with every function lowered to statements over scalars (see `linear`)."""
-    uids = count(1 + max(v.uid for f in (*model.functions, model.kernel) for v in _variables(f)))
+    uids = fresh_uids(model)
     functions = tuple(Linear(f, model, sink, uids).lowered_function() for f in model.functions)
     kernel = Linear(model.kernel, model, sink, uids).lowered_function()
     return replace(model, functions=functions, kernel=kernel)
-
-
-def _variables(f: Function) -> list[Var]:
-    return [Var(0, "", VOID), *f.params, *declared(f.body), *used(f.body)]

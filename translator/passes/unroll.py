@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import count
 
 from translator.mapping.resolve import resolve
 from translator.model import expr as x
@@ -18,7 +17,7 @@ from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function, KernelModel
 from translator.model.stmt import Decl, ForRange, Stmt
 from translator.model.types import I32, I64, Type
-from translator.model.walk import declared, map_functions, map_stmts, used, walk_exprs, walk_stmts
+from translator.model.walk import fresh_uids, map_functions, map_stmts, walk_exprs, walk_stmts
 from translator.passes.integers import known_ranges
 from translator.passes.loops import assigned, invariant
 from translator.passes.ranges import Range, is_index
@@ -74,9 +73,7 @@ def _as(e: Expr, t: Type) -> Expr:
 
 def unroll_stepped(model: KernelModel) -> KernelModel:
     """`model` with its short stepped loops counted from zero and unrolled."""
-    functions = (*model.functions, model.kernel)
-    taken = (v.uid for f in functions for v in (*f.params, *declared(f.body), *used(f.body)))
-    uids = count(1 + max(taken, default=0))
+    uids = fresh_uids(model)
 
     def function(f: Function) -> Function:
         known = known_ranges(f)
