@@ -25,11 +25,6 @@ def page(code: str) -> str | None:
     return f"# {code}\n\n{VERIFY_CODES[code]}\n" if code in VERIFY_CODES else None
 
 
-def known_codes() -> list[str]:
-    """All codes, sorted."""
-    return sorted({*CODES, *VERIFY_CODES})
-
-
 def summary() -> str:
     """One line per code: what it says, and how grave it is where that does not depend on the case."""
     lines = [f"{code}  {row.severity:<7}  {row.message}" for code, row in CODES.items()]

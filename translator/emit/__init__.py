@@ -6,9 +6,9 @@ from translator.emit.readable import check_readable
 from translator.model.kernel import KernelModel
 
 
-def emit(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
+def emit(model: KernelModel, sink: Sink) -> Draft:
     """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
-    draft = build(model, sink, read_only=read_only)
+    draft = build(model, sink)
     if not sink.refused:
         check_readable(draft.source, model.kernel.span, sink)
     return draft

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from translator.emit.literals import shape_text
 from translator.emit.names import Names
 from translator.emit.writer import Writer
 from translator.mapping.resolve import DSL_TYPES
 from translator.model.expr import Var
 from translator.model.kernel import HostExpr, KernelModel
-from translator.model.types import BOOL, Array, Pointer, Scalar
+from translator.model.types import BOOL, Array, Pointer, Scalar, dimensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +63,17 @@ class Constant:
     var: Var
 
     @property
-    def sizes(self) -> list[int]:
-        found: list[int] = []
-        t = self.var.type
-        while isinstance(t, Array):
-            found.append(t.count or 0)
-            t = t.of
-        return found
-
-    @property
     def shape(self) -> str:
         """Python text of its shape."""
-        sizes = self.sizes
-        return str(sizes[0]) if len(sizes) == 1 else f"({', '.join(map(str, sizes))})"
+        assert isinstance(self.var.type, Array)
+        return shape_text(dimensions(self.var.type)[0])
 
     @property
     def scalar(self) -> Scalar:
-        t = self.var.type
-        while isinstance(t, Array):
-            t = t.of
-        assert isinstance(t, Scalar)
-        return t
+        assert isinstance(self.var.type, Array)
+        element = dimensions(self.var.type)[1]
+        assert isinstance(element, Scalar)
+        return element
 
     @property
     def dtype(self) -> str:

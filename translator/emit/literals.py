@@ -25,6 +25,11 @@ def number(value: int | float | bool, t: Scalar) -> str:
     return shortest(value, t)
 
 
+def shape_text(sizes: list[int]) -> str:
+    """The shape of an array: a number, or a tuple of them."""
+    return str(sizes[0]) if len(sizes) == 1 else f"({', '.join(map(str, sizes))})"
+
+
 def shortest(value: float, t: Scalar) -> str:
     """The shortest decimal that rounds to `value` in type `t`."""
     code = _PACK.get(t.name)

@@ -37,7 +37,7 @@ class Draft:
     smem: str = ""
 
 
-def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
+def build(model: KernelModel, sink: Sink) -> Draft:
     """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
     needs = Needs(types={"Int32"}, helpers={"axes": None, "device_pointer": None})
     top = Names({*rows.provided_names(), *rows.imported_names()})
@@ -46,40 +46,13 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
     for fixed in (f"{entry}_launch", f"compile_{entry}"):
         top.taken.add(fixed)
     functions = {f.symbol: top.fresh(f.name) for f in model.functions}
-    renames: list[tuple[str, str]] = []
     body = Writer()
     constants = _constants(model, top, needs)
-    traced = Traced(model)
+    module = _Module(body, functions, needs, sink, top, constants, Traced(model))
     for f in model.functions:
-        _function(
-            body,
-            f,
-            functions[f.symbol],
-            "@cute.jit",
-            functions,
-            needs,
-            sink,
-            top,
-            renames,
-            frozenset(),
-            constants,
-            traced,
-        )
-    ro = _read_only(model.kernel) if read_only else frozenset()
-    params = _function(
-        body,
-        model.kernel,
-        kernel_name,
-        "@cute.kernel",
-        functions,
-        needs,
-        sink,
-        top,
-        renames,
-        ro,
-        constants,
-        traced,
-    )
+        module.function(f, functions[f.symbol], frozenset())
+    params = module.function(model.kernel, kernel_name, _read_only(model.kernel))
+    renames = [(p.name, h.name) for p, h in zip(model.kernel.params, params, strict=True) if p.name != h.name]
     _check_limits(model, sink, body)
     defaults = renamed(defaults_of(model), dict(renames))
     for p in params:
@@ -104,41 +77,41 @@ def build(model: KernelModel, sink: Sink, *, read_only: bool = True) -> Draft:
     )
 
 
-def _function(
-    out: Writer,
-    f: Function,
-    name: str,
-    decorator: str,
-    functions: dict[str, str],
-    needs: Needs,
-    sink: Sink,
-    top: Names,
-    renames: list[tuple[str, str]],
-    read_only: frozenset[x.Var],
-    constants: list[Constant],
-    traced: Traced,
-) -> list[HostParam]:
-    names = Names(top.taken - rows.imported_names())  # a local one may hide what only helpers use
-    names.given = {c.var.uid: c.name for c in constants}
-    ex = Expressions(names, needs, sink, functions, known_ranges(f), read_only, traced)
-    params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
-    if f.is_kernel:
-        renames += [(p.name, h.name) for p, h in zip(f.params, params, strict=True) if p.name != h.name]
-    st = Statements(out, ex, f, set(f.params))
-    traced.enter(f)
-    out.comment(f.comments)
-    out.line(decorator)
-    _signature(out, name, [f"{p.name}: {p.annotation}" if f.is_kernel else p.name for p in params], f.span)
-    with out.indented():
-        start = len(out.lines)
-        _coordinates(out, f, ex)
-        if f.body:
-            st.body(f.body)
-        elif len(out.lines) == start:
-            out.line("pass")
-    out.line()
-    out.line()
-    return params
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """What the functions of one port share while they are written."""
+
+    out: Writer
+    functions: dict[str, str]  # symbol → Python name
+    needs: Needs
+    sink: Sink
+    top: Names
+    constants: list[Constant]
+    traced: Traced
+
+    def function(self, f: Function, name: str, read_only: frozenset[x.Var]) -> list[HostParam]:
+        """Writes `f` as `name`; its parameters."""
+        out = self.out
+        names = Names(self.top.taken - rows.imported_names())  # a local one may hide what only helpers use
+        names.given = {c.var.uid: c.name for c in self.constants}
+        known = known_ranges(f)
+        ex = Expressions(names, self.needs, self.sink, self.functions, known, read_only, self.traced)
+        params = [HostParam(names.of(p.uid, p.name), _param_type(p.type)) for p in f.params]
+        self.traced.enter(f)
+        out.comment(f.comments)
+        out.line("@cute.kernel" if f.is_kernel else "@cute.jit")
+        shown = [f"{p.name}: {p.annotation}" if f.is_kernel else p.name for p in params]
+        _signature(out, name, shown, f.span)
+        with out.indented():
+            start = len(out.lines)
+            _coordinates(out, f, ex)
+            if f.body:
+                Statements(out, ex, f, set(f.params)).body(f.body)
+            elif len(out.lines) == start:
+                out.line("pass")
+        out.line()
+        out.line()
+        return params
 
 
 def _constants(model: KernelModel, top: Names, needs: Needs) -> list[Constant]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from translator.emit.expr import Expressions
-from translator.emit.literals import number
+from translator.emit.literals import number, shape_text
 from translator.emit.writer import Writer
 from translator.model import expr as x
 from translator.model import stmt as st
 from translator.model.expr import Expr, Var, VarRef
 from translator.model.kernel import Function
 from translator.model.stmt import Decl, ExprStmt, If, Stmt
-from translator.model.types import BOOL, Array, Pointer, Scalar
+from translator.model.types import Array, Pointer, Scalar, dimensions
 from translator.model.walk import used, walk_expr, walk_exprs, walk_stmts
 from translator.passes.loops import assigned
 
@@ -60,7 +60,7 @@ class Statements:
             self.for_range(s)
         elif isinstance(s, st.While):
             self.ex.traced.now -= assigned(s.body)
-            self.out.line(f"while {self.condition(s.cond)}:", s.span)
+            self.out.line(f"while {self.ex.text(s.cond)}:", s.span)
             with self.out.indented():
                 self.body(s.body)
             self.ex.traced.now -= assigned(s.body)
@@ -75,10 +75,6 @@ class Statements:
             self.out.line("return" if s.value is None else f"return {self.ex.text(s.value)}", s.span)
         else:
             self.ex.sink.report("CP4001", s.span, what=type(s).__name__)
-
-    def condition(self, e: Expr) -> str:
-        made = self.ex.text(e)
-        return f"Boolean({made})" if isinstance(e, x.Literal) and e.type != BOOL else made
 
     # -- declarations ------------------------------------------------------------------------------------
 
@@ -105,14 +101,8 @@ class Statements:
             self.out.line(f"{name} = {self.ex.text(s.init)}", s.span)
 
     def array(self, v: Var, t: Array) -> str:
-        shape: list[int] = []
-        inner: object = t
-        while isinstance(inner, Array):
-            shape.append(inner.count or 0)
-            inner = inner.of
-        assert isinstance(inner, Scalar)
-        kind = self.ex.dtype(inner)
-        dims = str(shape[0]) if len(shape) == 1 else f"({', '.join(map(str, shape))})"
+        shape, element = dimensions(t)
+        kind, dims = self.ex.dtype(element), shape_text(shape)
         if v.storage == "shared":
             total = " * ".join(map(str, shape))
             memory = f"cute.arch.alloc_smem({kind}, {total}, {max(16, v.align)}).llvm_ptr"
@@ -233,7 +223,7 @@ class Statements:
     def branch(self, s: If, word: str = "if") -> None:
         traced = self.ex.traced
         known, before = traced.maybe(s.cond), set(traced.now)
-        self.out.line(f"{word} {self.condition(s.cond)}:", s.span)
+        self.out.line(f"{word} {self.ex.text(s.cond)}:", s.span)
         with self.out.indented():
             self.body(s.then)
         then, traced.now = traced.now, set(before)

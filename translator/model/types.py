@@ -107,6 +107,16 @@ class Struct:
 Type: TypeAlias = "Scalar | Pointer | Array | Struct"
 
 
+def dimensions(t: Array) -> tuple[list[int], Type]:
+    """The sizes of an array, outermost first (0 for one without a count), and what its elements are."""
+    sizes: list[int] = []
+    inner: Type = t
+    while isinstance(inner, Array):
+        sizes.append(inner.count or 0)
+        inner = inner.of
+    return sizes, inner
+
+
 def same(a: Type, b: Type) -> bool:
     """Equal but for const and restrict of pointers; a volatile access is another access."""
     if isinstance(a, Pointer) and isinstance(b, Pointer):

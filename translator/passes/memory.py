@@ -20,6 +20,7 @@ from translator.model.types import (
     Scalar,
     Struct,
     Type,
+    dimensions,
     uniform_scalar,
 )
 
@@ -28,8 +29,8 @@ SMALL = 1 << 30  # below this many bytes an object can be indexed in 32 bits
 
 def unit_of(t: Type) -> Scalar:
     """The scalar that objects of type `t` are addressed in."""
-    while isinstance(t, Array):
-        t = t.of
+    if isinstance(t, Array):
+        t = dimensions(t)[1]
     if isinstance(t, Scalar):
         return t if t.bits else U8  # void* counts bytes
     return U64 if isinstance(t, Pointer) else uniform_scalar(t) or U8
@@ -39,16 +40,10 @@ def lowered(t: Type) -> Type:
     """The type of a register or array variable declared as `t` (not for split structs)."""
     if isinstance(t, Pointer):
         return replace(t, to=unit_of(t.to))
-    if isinstance(t, Array) and not isinstance(_innermost(t), Scalar):
+    if isinstance(t, Array) and not isinstance(dimensions(t)[1], Scalar):
         return (
             Array(unit_of(t), t.size // unit_of(t).size) if t.count is not None else Array(unit_of(t), None)
         )
-    return t
-
-
-def _innermost(t: Type) -> Type:
-    while isinstance(t, Array):
-        t = t.of
     return t
 
 
