@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.differential import memory
+from tests.differential import conversions, memory
 from tests.differential.original import Original
 from tests.differential.ported import Ported, load
 from translator import emit, passes
@@ -183,6 +183,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     keep = os.environ.get("DIFFERENTIAL_KEEP")
     with tempfile.TemporaryDirectory() as temporary:
+        conversions.provide(Path(temporary))
         for line in sys.stdin:
             job = json.loads(line)
             run(job, Path(keep or temporary))
