@@ -1,4 +1,5 @@
-"""The table of verify's own codes: CP6xxx static, compile; CP7xxx parity; CP9xxx speed, environment.
+"""The table of verify's own codes: CP6xxx static, compile; CP7xxx parity; CP8xxx what the
+emulator saw; CP9xxx speed, environment.
 
 A code is never renumbered and never reused. `meaning` is one line for a person; what happened in this run
 stands in the stage's message.
@@ -44,6 +45,36 @@ CODES: dict[str, str] = {
     "CP7024": "the port wrote elements that the original leaves alone",
     "CP7025": "the arguments of the spec do not fit the original's parameters",
     "CP7099": "verify itself failed; this is a bug",
+    # the emulator
+    "CP7101": "the PTX is malformed",
+    "CP7102": "the PTX is of a version or for a target that the emulator does not know",
+    "CP7103": "the PTX uses an instruction that the emulator does not know",
+    "CP7104": "the PTX has no kernel of that name",
+    "CP7105": "the arguments do not fit the kernel's parameters",
+    "CP7106": "no C compiler for the emulator",
+    "CP7107": "the emulator's own C code does not compile; this is a bug",
+    "CP7108": "the launch asks for more threads or shared memory than it may have",
+    "CP7109": "the port's launches can't be caught with this version of the CuTe DSL",
+    "CP7110": "the kernel uses a feature of the GPU that is not emulated",
+    # what the emulator saw a kernel do
+    "CP8001": "access outside global memory that the kernel was given",
+    "CP8002": "access outside the block's shared memory",
+    "CP8003": "access outside the thread's local memory",
+    "CP8004": "misaligned access",
+    "CP8005": "read of shared memory that nothing wrote",
+    "CP8006": "read of global memory that nothing wrote",
+    "CP8007": "read of local memory that nothing wrote",
+    "CP8011": "race in shared memory",
+    "CP8012": "race in global memory",
+    "CP8013": "race in which all threads store the same value",
+    "CP8021": "threads of a warp meet a barrier or warp operation on different paths",
+    "CP8022": "a barrier is reached by another number of threads than it waits for",
+    "CP8023": "a thread ends while others wait for it at a barrier",
+    "CP8024": "no thread can go on",
+    "CP8031": "an assertion of the kernel failed",
+    "CP8032": "the kernel trapped",
+    "CP8041": "the kernel executed more instructions than its budget",
+    "CP8051": "the result depends on the order in which threads run",
     # performance and environment
     "CP9001": "the CuTe DSL is missing or fails to import",
     "CP9002": "no usable NVIDIA GPU",

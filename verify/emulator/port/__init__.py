@@ -1,0 +1,1 @@
+"""Calls of CuTe DSL ports without a GPU: launches end in Python, with their PTX and arguments."""
