@@ -53,8 +53,9 @@ def expressions(spec: Spec) -> list[str]:
     return [spec.original.kernel, *(f"&{a.symbol}" for a in spec.buffers if a.symbol)]
 
 
-def build(target: Path, spec: Spec, arch: str) -> Built:
-    """Build the device slice for `arch`. BuildError with every compiler's log, NoCompilerError."""
+def build(target: Path, spec: Spec, arch: str, *, lines: bool = False) -> Built:
+    """Build the device slice for `arch`; `lines` adds the source's line numbers to the PTX, which changes no
+    instruction. BuildError with every compiler's log, NoCompilerError."""
     path = target / spec.original.source
     try:
         source = path.read_bytes()
@@ -64,7 +65,7 @@ def build(target: Path, spec: Spec, arch: str) -> Built:
     start = time.monotonic()
     for attempt in (_with_nvrtc, _with_nvcc):
         try:
-            built = attempt(source, path, spec, arch)
+            built = attempt(source, path, spec, arch, lines)
         except NoCompilerError as e:
             logs.append(str(e))
             continue
@@ -90,7 +91,7 @@ def include_folders() -> list[str]:
     return [str(p) for f in existing[:1] for p in (f, f / "cccl") if p.exists()]
 
 
-def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str) -> Built:
+def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) -> Built:
     try:
         from cuda.bindings import nvrtc
 
@@ -114,6 +115,7 @@ def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str) -> Built:
     options += [f"-I{folder}" for folder in include_folders()]
     options += [f"-D{d}" for d in spec.original.defines]
     options += [f for f in spec.original.flags if not _NVCC_ONLY.fullmatch(f)]
+    options += ["--generate-line-info"] if lines else []
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
     log = _nvrtc_text(call, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
     if int(status) != 0:
@@ -133,7 +135,7 @@ def _nvrtc_text(call: Any, size_of: Any, read: Any, program: Any) -> str:
     return bytes(room).rstrip(b"\0").decode("utf-8", "replace")
 
 
-def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str) -> Built:
+def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) -> Built:
     nvcc = find_nvcc()
     if nvcc is None:
         raise NoCompilerError("no nvcc")
@@ -142,8 +144,10 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str) -> Built:
     tail = f"\nconst void* cuteport_keep[] = {{ {', '.join(keep)} }};\n".encode()
     with tempfile.TemporaryDirectory(prefix="cuteport-nvcc-") as folder:
         unit = Path(folder) / "original.cu"
-        unit.write_bytes(source + tail)
-        command = [nvcc, f"-arch={arch}", f"-std={spec.original.std}", f"-I{path.parent}", "-o"]
+        # The line directive keeps the place of the source's own text in what the compiler tells.
+        unit.write_bytes(f'#line 1 "{path}"\n'.encode() * lines + source + tail)
+        command = [nvcc, f"-arch={arch}", f"-std={spec.original.std}", f"-I{path.parent}"]
+        command += [*(["-lineinfo"] if lines else []), "-o"]
         rest = [*(f"-D{d}" for d in spec.original.defines), *spec.original.flags, str(unit)]
         for kind in ("cubin", "ptx"):
             try:
