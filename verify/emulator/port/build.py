@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+from verify.emulator.build import cache_folder, compiler
 from verify.emulator.port.exports import functions
 from verify.emulator.ptx.module import PtxError
 
 _SOURCE = Path(__file__).with_name("shim.c")
 _SECONDS = 120
-
-
-def find_compiler() -> str | None:
-    """Path of a C compiler: CC first, then cc, gcc and clang on PATH."""
-    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        if name and (path := shutil.which(name)):
-            return path
-    return None
-
-
-def cache_folder() -> Path:
-    """Where built things are kept between runs; it need not exist yet."""
-    root = os.environ.get("CUTEPORT_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "cuteport"
 
 
 def build_shim(runtime: Path) -> Path:
@@ -49,26 +34,24 @@ def build_for(wanted: list[str]) -> Path:
         raise PtxError("CP7109", f"the DSL's runtime library lacks {', '.join(absent)}")
     rest = [f for f in wanted if f not in own]
     text = source.replace("\nREST\n", "\n" + "\n".join(f"STUB({f})" for f in rest) + "\n")
-    compiler = find_compiler()
-    if compiler is None:
-        raise PtxError("CP7106", "no C compiler: no cc, gcc or clang on PATH")
-    key = hashlib.sha256(f"{compiler}\n{text}".encode()).hexdigest()[:24]
-    built = cache_folder() / "shim" / f"{key}.so"
+    command = compiler()
+    key = hashlib.sha256(" ".join([*command, text]).encode()).hexdigest()[:24]
+    built = cache_folder() / f"shim-{key}.so"
     if not built.exists():
-        _compile(compiler, text, built)
+        _compile(command, text, built)
     return built
 
 
-def _compile(compiler: str, text: str, to: Path) -> None:
+def _compile(compiler: tuple[str, ...], text: str, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to.parent, prefix=".build-") as folder:
         source, out = Path(folder) / "shim.c", Path(folder) / "shim.so"
         source.write_text(text, encoding="utf-8")
-        command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(out), str(source)]
+        command = [*compiler, "-O1", "-shared", "-fPIC", "-o", str(out), str(source)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as e:
-            raise PtxError("CP7106", f"{compiler} can't be run: {e}") from e
+            raise PtxError("CP7106", f"{compiler[0]} can't be run: {e}") from e
         if done.returncode != 0:
-            raise PtxError("CP7107", f"{compiler} refuses the launch shim: {done.stderr.strip()[:1000]}")
+            raise PtxError("CP7107", f"{compiler[0]} refuses the launch shim: {done.stderr.strip()[:1000]}")
         out.replace(to)  # atomic: another process sees all of it or nothing
