@@ -12,7 +12,6 @@ from verify.inputs import lanes
 from verify.resolve import Resolved
 from verify.spec import BufferArg, Spec
 
-GUARD = 16 * 1024  # bytes before and after; a multiple of 256 keeps the base aligned as an allocation is
 _GUARD_BYTE = 0xC5
 # Poison by repeat: an element that equals the poison of two repeats with different poison was not written.
 # All-ones is NaN in every float format.
@@ -39,6 +38,7 @@ class Buffers:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        self._guard = device.guard
         self._held: dict[str, tuple[int, int]] = {}  # name → (allocation, size)
 
     def place(self, name: str, size: int) -> int:
@@ -46,20 +46,22 @@ class Buffers:
         held = self._held.get(name)
         if held is None or held[1] != size:
             self.drop(name)
-            self._held[name] = held = (self.device.alloc(size + 2 * GUARD), size)
+            self._held[name] = held = (self.device.alloc(size + 2 * self._guard, name), size)
         start = held[0]
-        self.device.fill(start, _GUARD_BYTE, GUARD)
-        self.device.fill(start + GUARD + size, _GUARD_BYTE, GUARD)
-        return start + GUARD
+        for at in (start, start + self._guard + size) if self._guard else ():
+            self.device.fill(at, _GUARD_BYTE, self._guard)
+        return start + self._guard
 
     def address(self, name: str) -> int:
-        return self._held[name][0] + GUARD
+        return self._held[name][0] + self._guard
 
     def intact(self, name: str) -> bool:
         """True where nothing was written before or after the buffer."""
+        if not self._guard:
+            return True  # such a device sees each access itself
         start, size = self._held[name]
-        before = self.device.download(start, GUARD)
-        after = self.device.download(start + GUARD + size, GUARD)
+        before = self.device.download(start, self._guard)
+        after = self.device.download(start + self._guard + size, self._guard)
         return bool(np.all(before == _GUARD_BYTE) and np.all(after == _GUARD_BYTE))
 
     def drop(self, name: str) -> None:
@@ -89,7 +91,7 @@ def run_once(
         size = resolved.elems[arg.name] * arg.element_bytes
         at = addresses[arg.name] = buffers.place(arg.name, size)
         if arg.role == "out":
-            device.fill(at, poison_byte(arg, repeat), size)
+            device.poison(at, poison_byte(arg, repeat), size)
         else:
             device.upload(at, inputs[arg.name])
     device.synchronize()

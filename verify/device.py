@@ -16,19 +16,28 @@ class DeviceError(Exception):
 
 
 class Device(Protocol):
-    """What the harness needs of a GPU. Addresses are plain integers, sizes bytes."""
+    """What the harness needs of a device. Addresses are plain integers, sizes bytes.
 
-    def alloc(self, size: int) -> int: ...
+    `guard` bytes before and after each buffer show what was written outside it. `poison` fills memory whose
+    contents stand for nothing.
+    """
+
+    guard: int
+
+    def alloc(self, size: int, name: str = "") -> int: ...
     def free(self, address: int) -> None: ...
     def upload(self, address: int, data: Bytes) -> None: ...
     def download(self, address: int, size: int) -> Bytes: ...
     def fill(self, address: int, byte: int, size: int) -> None: ...
+    def poison(self, address: int, byte: int, size: int) -> None: ...
     def copy(self, to: int, source: int, size: int) -> None: ...
     def synchronize(self) -> None: ...
 
 
 class CudaDevice:
     """Device 0's primary context, current on this thread, and one non-blocking stream of its own."""
+
+    guard = 16 * 1024  # a multiple of 256 keeps a buffer's base aligned as an allocation is
 
     def __init__(self) -> None:
         from cuda.bindings import driver
@@ -72,7 +81,7 @@ class CudaDevice:
         """Bytes of device memory that are free now."""
         return int(self.call("cuMemGetInfo")[0])
 
-    def alloc(self, size: int) -> int:
+    def alloc(self, size: int, name: str = "") -> int:
         return int(self.call("cuMemAlloc", size))
 
     def free(self, address: int) -> None:
@@ -92,6 +101,9 @@ class CudaDevice:
     def fill(self, address: int, byte: int, size: int) -> None:
         if size:
             self.call("cuMemsetD8", address, byte, size)
+
+    def poison(self, address: int, byte: int, size: int) -> None:
+        self.fill(address, byte, size)
 
     def copy(self, to: int, source: int, size: int) -> None:
         if size:

@@ -188,6 +188,28 @@ def _match(expression: str, candidates: list[str]) -> str:
     return found[0]
 
 
+def argument_bytes(spec: Spec, resolved: Resolved, addresses: dict[str, int]) -> list[bytes]:
+    """The bytes of each parameter of one launch; globals are no parameters."""
+    values: list[bytes] = []
+    for arg in spec.arg:
+        if isinstance(arg, ScalarArg):
+            values.append(scalar_bytes(resolved.scalars[arg.name], lookup(arg.dtype)))
+        elif isinstance(arg, BufferArg):
+            if not arg.symbol:
+                values.append(addresses[arg.name].to_bytes(8, "little"))
+        else:
+            block = bytearray(arg.size)
+            for f in arg.fields:
+                held = f"{arg.name}.{f.name}"
+                if isinstance(f, PointerField):
+                    data = addresses[held].to_bytes(8, "little")
+                else:
+                    data = scalar_bytes(resolved.scalars[held], lookup(f.dtype))
+                block[f.offset : f.offset + len(data)] = data
+            values.append(bytes(block))
+    return values
+
+
 class OriginalKernel:
     """The original, loaded on a device."""
 
@@ -204,24 +226,7 @@ class OriginalKernel:
 
     def arguments(self, resolved: Resolved, addresses: dict[str, int]) -> Arguments:
         """The parameter block of one launch."""
-        values: list[bytes] = []
-        for arg in self.spec.arg:
-            if isinstance(arg, ScalarArg):
-                values.append(scalar_bytes(resolved.scalars[arg.name], lookup(arg.dtype)))
-            elif isinstance(arg, BufferArg):
-                if not arg.symbol:
-                    values.append(addresses[arg.name].to_bytes(8, "little"))
-            else:
-                block = bytearray(arg.size)
-                for f in arg.fields:
-                    held = f"{arg.name}.{f.name}"
-                    if isinstance(f, PointerField):
-                        data = addresses[held].to_bytes(8, "little")
-                    else:
-                        data = scalar_bytes(resolved.scalars[held], lookup(f.dtype))
-                    block[f.offset : f.offset + len(data)] = data
-                values.append(bytes(block))
-        return Arguments(values)
+        return Arguments(argument_bytes(self.spec, resolved, addresses))
 
     def misfit(self, arguments: Arguments) -> str:
         """How the arguments' number or sizes differ from the kernel's parameters; empty if they fit or the
