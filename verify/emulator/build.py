@@ -1,0 +1,133 @@
+"""C text → shared object, with the system's compiler; results are kept by content."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from verify.emulator.ptx.module import PtxError
+
+RUNTIME = Path(__file__).parent / "runtime"
+_FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-strict-aliasing")
+_QUIET = ("-w",)
+_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a kernel is compiled: with checks, with counters of basic blocks, with perturbed approximations."""
+
+    checks: bool = True
+    count: bool = False
+    jitter: bool = False
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        wanted = (("CHECK", self.checks), ("COUNT", self.count), ("JITTER", self.jitter))
+        return tuple(f"-D{name}" for name, on in wanted if on)
+
+
+@functools.lru_cache(maxsize=1)
+def compiler() -> tuple[str, ...]:
+    """The command of a C compiler: $CC, cc, gcc, clang, or that of the `ziglang` package. PtxError CP7106."""
+    if chosen := os.environ.get("CC"):
+        words = tuple(chosen.split())
+        if shutil.which(words[0]):
+            return words
+        raise PtxError("CP7106", f"CC={chosen} can't be run")
+    for name in ("cc", "gcc", "clang"):
+        if found := shutil.which(name):
+            return (found,)
+    if importlib.util.find_spec("ziglang"):
+        return (sys.executable, "-m", "ziglang", "cc")
+    raise PtxError(
+        "CP7106", "no C compiler: neither $CC, cc, gcc, clang nor the ziglang package (extra `zig`) was found"
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _identity() -> str:
+    """What the compiler says it is."""
+    asked = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False)
+    return asked.stdout.split("\n")[0]
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: $CUTEPORT_CACHE, or the user's cache folder."""
+    if chosen := os.environ.get("CUTEPORT_CACHE"):
+        return Path(chosen) / "emulator"
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "cuteport" / "emulator"
+
+
+@functools.lru_cache(maxsize=1)
+def _runtime_hash() -> str:
+    own = hashlib.sha256()
+    for f in sorted(RUNTIME.glob("*.[ch]")):
+        own.update(f.name.encode() + b"\0" + f.read_bytes())
+    return own.hexdigest()
+
+
+def _key(text: str, mode: Mode) -> str:
+    own = hashlib.sha256()
+    for part in (text, _runtime_hash(), _identity(), " ".join(compiler()), *_FLAGS, *mode.defines):
+        own.update(part.encode() + b"\0")
+    return own.hexdigest()[:40]
+
+
+def _run(command: Sequence[str], what: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        raise PtxError("CP7107", f"{what}: {e}") from e
+    if done.returncode != 0:
+        raise PtxError("CP7107", f"{what}: {done.stderr.strip()[:2000]}")
+
+
+def _publish(made: Path, place: Path) -> Path:
+    """Give a finished file its name; another process may have been faster."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    made.replace(place)
+    return place
+
+
+def runtime_object(mode: Mode, cache: Path) -> Path:
+    """The runtime's object file for a mode, compiled on first use."""
+    place = cache / f"runtime-{_key('', mode)}.o"
+    if place.exists():
+        return place
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".making-") as folder:
+        objects = []
+        for source in sorted(RUNTIME.glob("*.c")):
+            made = Path(folder) / f"{source.stem}.o"
+            _run([*compiler(), *_FLAGS, *mode.defines, "-c", str(source), "-o", str(made)], source.name)
+            objects.append(str(made))
+        whole = Path(folder) / "runtime.o"
+        _run([*compiler(), "-nostdlib", "-r", *objects, "-o", str(whole)], "the emulator's runtime")
+        return _publish(whole, place)
+
+
+def shared_object(text: str, mode: Mode, cache: Path | None = None) -> Path:
+    """The shared object of a kernel's C text. PtxError CP7106 without a compiler, CP7107 where it fails."""
+    cache = cache or cache_folder()
+    place = cache / f"{_key(text, mode)}.so"
+    if place.exists():
+        return place
+    runtime = runtime_object(mode, cache)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".making-") as folder:
+        source = Path(folder) / "kernel.c"
+        source.write_text(text, encoding="utf-8")
+        made = Path(folder) / "kernel.so"
+        command = [*compiler(), *_FLAGS, *_QUIET, *mode.defines, f"-I{RUNTIME}", "-shared", str(source)]
+        _run([*command, str(runtime), "-o", str(made), "-lm"], "the C of the kernel")
+        return _publish(made, place)

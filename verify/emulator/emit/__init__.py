@@ -1,0 +1,1 @@
+"""PTX functions → C text."""

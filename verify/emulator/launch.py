@@ -1,0 +1,218 @@
+"""Runs kernels of a PTX module: compiles each on first use, lays out its arguments, collects what it did."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from verify.emulator import abi
+from verify.emulator.build import Mode, shared_object
+from verify.emulator.emit.module import Emitted, emit_kernel
+from verify.emulator.memory import Memory
+from verify.emulator.ptx.module import Module, PtxError, Var
+from verify.emulator.ptx.parse import parse
+from verify.emulator.report import Finding, describe
+
+_MAX_FINDINGS = 256
+_MAX_OUTPUT = 1 << 20
+_MAX_SHARED = 227 * 1024
+_MAX_THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """`smem` is dynamic shared memory in bytes; a cooperative launch has all blocks resident at once."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    smem: int = 0
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    cooperative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """`schedule` is forward, reverse or random:<seed>: the order in which runnable threads run. `budget`
+    counts backward branches and waits; beyond it the launch ends with CP8041. `count` asks for counts,
+    `jitter` (a seed, 0: none) perturbs approximate instructions within their documented error."""
+
+    schedule: str = "forward"
+    checks: bool = True
+    count: bool = False
+    budget: int = 2_000_000_000
+    jitter: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one launch did. `opcodes` are dynamic counts per full opcode (with `count`), over all threads."""
+
+    findings: tuple[Finding, ...]
+    timed_out: bool
+    stopped: str  # the code that ended the launch early, or ""
+    seconds: float
+    printed: str = ""
+    opcodes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Loaded:
+    emitted: Emitted
+    library: ctypes.CDLL
+    kernel: abi.Kernel
+
+
+class Program:
+    """One PTX module. Its global and constant variables live as long as it does, with what kernels leave in
+    them, and are exposed to a kernel's launches together with the memory given there."""
+
+    def __init__(self, ptx: str, files: Mapping[int, str] | None = None, cache: Path | None = None) -> None:
+        """`files` replaces names of the PTX's `.file` directives. PtxError where the text can't be used."""
+        self.module: Module = parse(ptx)
+        self.files = {**self.module.files, **(files or {})}
+        self._cache = cache
+        self._loaded: dict[tuple[str, Mode], _Loaded] = {}
+        self._own = Memory()
+        self._symbols: dict[str, int] = {}
+
+    def symbol(self, name: str) -> tuple[int, int]:
+        """(host address, bytes) of a global or constant variable. KeyError where there is none."""
+        var = next(v for v in self.module.variables if v.name == name) if self._has(name) else None
+        if var is None:
+            raise KeyError(name)
+        return self._address(var), var.size
+
+    def _has(self, name: str) -> bool:
+        return any(v.name == name and v.space in ("global", "const") for v in self.module.variables)
+
+    def _address(self, var: Var) -> int:
+        """Where a variable lives: made and initialised when first asked for."""
+        if var.name in self._symbols:
+            return self._symbols[var.name]
+        address = self._own.alloc(max(var.size, 1), var.name)
+        self._symbols[var.name] = address
+        if var.init:
+            ctypes.memmove(address, var.init, len(var.init))
+        for r in var.relocs:
+            target, _ = self.symbol(r.symbol)
+            ctypes.memmove(address + r.offset, (target + r.addend).to_bytes(8, "little"), r.size)
+        return address
+
+    def emitted(self, kernel: str) -> Emitted:
+        """The C of a kernel. PtxError CP7104 where it is not there, CP7103 for an unsupported opcode."""
+        for (name, _), loaded in self._loaded.items():
+            if name == kernel:
+                return loaded.emitted
+        return emit_kernel(self.module, kernel)
+
+    def load(self, kernel: str, mode: Mode) -> _Loaded:
+        """A kernel, compiled. PtxError as for `emitted`, CP7106 without a C compiler."""
+        found = self._loaded.get((kernel, mode))
+        if found is None:
+            emitted = self.emitted(kernel)
+            library = ctypes.CDLL(str(shared_object(emitted.text, mode, self._cache)))
+            found = _Loaded(emitted, library, abi.Kernel.in_dll(library, "emu_kernel"))
+            if found.kernel.abi != abi.ABI:
+                raise PtxError("CP7107", f"the runtime's ABI is {found.kernel.abi}, not {abi.ABI}")
+            self._loaded[kernel, mode] = found
+        return found
+
+    def run(
+        self,
+        kernel: str,
+        shape: LaunchShape,
+        params: Sequence[bytes],
+        memory: Memory,
+        options: RunOptions = RunOptions(),
+    ) -> Ran:
+        """One launch, to its end. PtxError if it can't start: CP7104, CP7105 (arguments), CP7108 (size)."""
+        loaded = self.load(kernel, Mode(options.checks, options.count, options.jitter != 0))
+        emitted = loaded.emitted
+        _check(emitted, shape, params)
+        block = _parameters(emitted, params)
+        symbols = [self._address(v) for v in emitted.layout.symbols] or [0]
+        exposed = sorted((*memory, *self._own), key=lambda a: a.base)
+        constants = {self._address(v) for v in emitted.layout.symbols if v.space == "const"}
+        table = (abi.Allocation * max(1, len(exposed)))()
+        for k, e in enumerate(exposed):
+            table[k] = abi.Allocation(e.base, e.size, e.state.ctypes.data, int(e.base in constants), k, None)
+        findings = (abi.Finding * _MAX_FINDINGS)()
+        counts = np.zeros(max(1, loaded.kernel.counters), np.uint64)
+        output = ctypes.create_string_buffer(_MAX_OUTPUT)
+        order, _, seed = options.schedule.partition(":")
+        if order not in abi.SCHEDULES or (seed and not seed.isdigit()):
+            raise ValueError(f"schedule {options.schedule}: forward, reverse or random:<seed>")
+        symbol_table = (ctypes.c_uint64 * len(symbols))(*symbols)
+        launch = abi.Launch(
+            abi=abi.ABI,
+            schedule=abi.SCHEDULES[order],
+            seed=int(seed or 0),
+            grid=shape.grid,
+            block=shape.block,
+            cluster=shape.cluster,
+            shared_bytes=emitted.layout.shared.dynamic_at + shape.smem,
+            resident=math.prod(shape.grid) if shape.cooperative else 0,
+            dynamic_shared=shape.smem,
+            params=ctypes.addressof(block),
+            symbols=ctypes.addressof(symbol_table),
+            allocations=ctypes.addressof(table),
+            n_allocations=len(exposed),
+            budget=options.budget,
+            findings=ctypes.addressof(findings),
+            max_findings=_MAX_FINDINGS,
+            counts=counts.ctypes.data,
+            output=ctypes.addressof(output),
+            max_output=_MAX_OUTPUT,
+        )
+        start = time.perf_counter()
+        ended = loaded.library.emu_run(ctypes.byref(loaded.kernel), ctypes.byref(launch))
+        seconds = time.perf_counter() - start
+        if ended == abi.BAD_LAUNCH:
+            raise PtxError("CP7108", f"{kernel} can't be launched as {shape}")
+        return Ran(
+            tuple(describe(f, emitted.sites, self.files, exposed) for f in findings[: launch.n_findings]),
+            launch.stopped_by == 8041,
+            f"CP{launch.stopped_by}" if launch.stopped_by else "",
+            seconds,
+            output.raw[: launch.n_output].decode("utf-8", "replace"),
+            emitted.sites.opcode_counts(counts.tolist()) if options.count else {},
+        )
+
+
+def _check(emitted: Emitted, shape: LaunchShape, params: Sequence[bytes]) -> None:
+    sizes = tuple(len(p) for p in params)
+    if sizes != emitted.param_sizes:
+        want, have = list(emitted.param_sizes), list(sizes)
+        raise PtxError("CP7105", f"{emitted.kernel} takes parameters of {want} bytes, given are {have}")
+    if min(*shape.grid, *shape.block, *shape.cluster) < 1 or shape.smem < 0:
+        raise PtxError("CP7108", f"a side of {shape} is not positive")
+    if math.prod(shape.block) > _MAX_THREADS or shape.block[2] > 64:
+        raise PtxError("CP7108", f"a block of {shape.block} threads: a GPU takes {_MAX_THREADS}")
+    if shape.grid[0] > 0x7FFFFFFF or max(shape.grid[1:]) > 65535:
+        raise PtxError("CP7108", f"a grid of {shape.grid} blocks is beyond a GPU's limits")
+    if any(g % c for g, c in zip(shape.grid, shape.cluster, strict=True)):
+        raise PtxError("CP7108", f"a grid of {shape.grid} is not whole clusters of {shape.cluster}")
+    if emitted.layout.shared.dynamic_at + shape.smem > _MAX_SHARED:
+        need = emitted.layout.shared.dynamic_at + shape.smem
+        raise PtxError("CP7108", f"{need} bytes of shared memory: an sm_90 block has {_MAX_SHARED}")
+    for limit, exact in ((emitted.layout.kernel.reqntid, True), (emitted.layout.kernel.maxntid, False)):
+        if limit is None:
+            continue
+        if exact and shape.block != limit:
+            raise PtxError("CP7108", f"the kernel requires blocks of {limit}, not {shape.block}")
+        if math.prod(shape.block) > math.prod(limit):
+            raise PtxError("CP7108", f"a block of {shape.block} is over the kernel's limit of {limit}")
+
+
+def _parameters(emitted: Emitted, params: Sequence[bytes]) -> ctypes.Array[ctypes.c_uint64]:
+    """The parameter block, 16 bytes aligned as far as ctypes goes."""
+    room = (ctypes.c_uint64 * (emitted.param_bytes // 8 + 4))()
+    for at, data in zip(emitted.param_offsets, params, strict=True):
+        ctypes.memmove(ctypes.addressof(room) + at, data, len(data))
+    return room
