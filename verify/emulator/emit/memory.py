@@ -83,7 +83,7 @@ def store(e: Emitting, i: Instr, op: Op, site: int) -> str:
 _LOGIC = {"and": "&", "or": "|", "xor": "^"}
 
 
-def _updated(what: str, t: str, x: str, y: str, z: str) -> str:
+def _updated(what: str, space: str, t: str, x: str, y: str, z: str) -> str:
     """The new value of an atomic as bits: `x` what memory holds, `y` and `z` the operands."""
     c = C_TYPES[SIZES[t]]
     s = f"s{8 * SIZES[t]}" if t[0] == "s" else c
@@ -93,6 +93,9 @@ def _updated(what: str, t: str, x: str, y: str, z: str) -> str:
         return y
     if what == "cas":
         return f"({x} == {y} ? {z} : {x})"
+    if what == "add" and t == "f32" and space != "shared":
+        # Addition of f32 flushes denormals in global memory and keeps them in shared memory.
+        return f"atom_add_f32_ftz({x}, {y})" if space == "global" else f"atom_add_f32_at_(t, a_, {x}, {y})"
     if t in ("f32", "f64", "f16", "bf16", "f16x2", "bf16x2"):
         return f"atom_{what}_{t}({x}, {y})"
     if what == "add":
@@ -119,7 +122,7 @@ def _atomic(e: Emitting, i: Instr, site: int, returns: bool) -> str:
     order = p.order or "ORD_RELAXED"
     size, n = SIZES[p.type], SIZES[p.type] * p.vector
     c = C_TYPES[size]
-    lines = [f"u8 *p_ = AT_{space_of(p)}({n}, {address}, {site}, {order});"]
+    lines = [f"u64 a_ = {address}; u8 *p_ = AT_{space_of(p)}({n}, a_, {site}, {order});"]
     values = _items(operands[0], p.vector)
     results = _items(to, p.vector) if returns and to is not None else [None] * p.vector
     for k, (value, result) in enumerate(zip(values, results, strict=True)):
@@ -128,7 +131,7 @@ def _atomic(e: Emitting, i: Instr, site: int, returns: bool) -> str:
         if what == "cas":
             lines.append(f"{c} {z} = {e.names.bits(operands[1], p.type)};")
         lines.append(f"{c} {x} = *({c}*)(p_ + {k * size});")
-        lines.append(f"*({c}*)(p_ + {k * size}) = {_updated(what, p.type, x, y, z)};")
+        lines.append(f"*({c}*)(p_ + {k * size}) = {_updated(what, p.space, p.type, x, y, z)};")
         if result is not None:
             lines.append(e.names.assign(result, x, p.type))
     if what == "cas" or (what == "exch" and returns):

@@ -21,9 +21,8 @@ INL u32 cluster_coord_(const Thread *t, u32 axis) { return t->block->ctaid[axis]
 #define CLUSTER_RANK(t) \
     (cluster_coord_(t, 0) + t->launch->cluster[0] * (cluster_coord_(t, 1) + t->launch->cluster[1] * cluster_coord_(t, 2)))
 
-// ---- floating atomics. In global memory f32 addition flushes denormals (PTX ISA, atom); in shared memory it doesn't.
-INL u32 atom_add_f32(u32 x, u32 y) { float a, b; memcpy(&a, &x, 4); memcpy(&b, &y, 4); a += b; memcpy(&x, &a, 4); return a != a ? 0x7fffffffu : x; }
-INL u32 atom_flush_(u32 x) { return (x & 0x7f800000u) ? x : x & 0x80000000u; }
-INL u32 atom_add_ftz_f32(u32 x, u32 y) { return atom_flush_(atom_add_f32(atom_flush_(x), atom_flush_(y))); }
-INL u64 atom_add_f64(u64 x, u64 y) { double a, b; memcpy(&a, &x, 8); memcpy(&b, &y, 8); a += b; memcpy(&x, &a, 8); return a != a ? 0xfff8000000000000ull : x; }
+// ---- addition of floats in memory whose space only the address tells (PTX ISA, atom)
+INL u32 atom_add_f32_at_(Thread *t, u64 address, u32 x, u32 y) {
+    return is_shared(t, address) ? atom_add_f32(x, y) : atom_add_f32_ftz(x, y);
+}
 #endif
