@@ -98,6 +98,8 @@ class Names:
                 return ("!" if negated else "") + self.register(o)
             case Imm(value):
                 return str(int(value != 0))
+            case Special(name) if name in SPECIALS:
+                return SPECIALS[name]
         raise PtxError("CP7101", f"{o} is no predicate")
 
     def bits(self, o: Operand | None, type_: str) -> str:
