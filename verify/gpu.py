@@ -16,7 +16,8 @@ from verify.bench import run_bench
 from verify.cubin import facts
 from verify.environment import Gpu
 from verify.options import Options
-from verify.parity import Reference, plan, run_parity, status_of
+from verify.parity import Reference, run_parity, status_of
+from verify.plan import plan
 from verify.sides import ORIGINAL, PORT, ChildSide, Inputs, SideError
 from verify.spec import Spec
 from verify.verdict import CompileFacts, StageResult, Status

@@ -12,31 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from verify.inputs import Lane, Values, generate, lanes, view
+from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
+from verify.inputs import Lane, Values, generate, view
 from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
+from verify.plan import REPEATS, Device, Repeats, Run, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideError, SideRan
-from verify.spec import BufferArg, Case, Spec
+from verify.spec import BufferArg, Spec
 from verify.verdict import CompileFacts, Difference, ParityFacts, RunFacts, StageResult, Status
 
-_PORT_REPEATS = {"boundary": 3, "typical": 3, "large": 2}
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
 _REFERENCE_ELEMENTS = 1 << 25
-# Twice shows whether the original's results vary; where they do, the spread wants more.
-_ORIGINAL_REPEATS = 2
-_SPREAD_REPEATS = {"boundary": 6, "typical": 6, "large": 4}
-_ORDER = ("boundary", "typical", "large")
-# Kinds of input values by role of the case, each with a new seed. "spec" comes first.
-_VALUES: dict[str, tuple[Values, ...]] = {
-    "boundary": ("spec", "small_int", "special"),
-    "typical": ("spec", "spec", "small_int", "constant", "large", "special"),
-    "large": ("spec",),
-}
-_SEEDS_ONLY: dict[str, tuple[Values, ...]] = {
-    "boundary": ("spec", "spec"),
-    "typical": ("spec", "spec", "spec"),
-    "large": ("spec",),
-}
 _STATUS = {
     "CP7007": Status.SANITIZER,
     "CP7021": Status.LAUNCH_ERROR,
@@ -49,43 +35,37 @@ _STATUS = {
     "CP7001": Status.AMBIGUOUS,
     "CP7019": Status.AMBIGUOUS,
     "CP7025": Status.AMBIGUOUS,
+    "CP7101": Status.AMBIGUOUS,
+    "CP7104": Status.AMBIGUOUS,
+    "CP7105": Status.AMBIGUOUS,
+    "CP7107": Status.AMBIGUOUS,
+    "CP7108": Status.LAUNCH_ERROR,
+    # What the emulator can't run says nothing about the port.
+    "CP7102": Status.NOT_RUN,
+    "CP7103": Status.NOT_RUN,
+    "CP7106": Status.NOT_RUN,
+    "CP7109": Status.NOT_RUN,
+    "CP7110": Status.NOT_RUN,
+    "CP9001": Status.NOT_RUN,
     "CP9002": Status.AMBIGUOUS,
 }
 _SUSPECT = frozenset({"CP7002", "CP7006", "CP7008", "CP7010", "CP7016"})
+# Results that vary: the original's, the port's.
+_UNSTEADY: dict[Device, tuple[str, str]] = {"gpu": ("CP7016", "CP7015"), "emulator": ("CP8051", "CP8051")}
 Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    case: Case
-    seed: int
-    values: Values
-
-    def __str__(self) -> str:
-        return f"case {self.case.name}, seed {self.seed}, values {self.values}"
-
-
 class Verdicted(Exception):  # noqa: N818  it ends the stage with a finding, it is no error of ours
-    """The stage is decided: `code` and words."""
+    """The stage is decided: `code` and words; `status` where it is not the code's own."""
 
-    def __init__(self, code: str, message: str, line: int | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, line: int | None = None, status: Status | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.line = line
-
-
-def plan(spec: Spec, cases: Sequence[str], seed: int) -> list[Run]:
-    """The runs in order: boundary shapes first, since they find most for least."""
-    chosen = [c for c in spec.case if not cases or c.name in cases]
-    free = any(lane.varies for arg in spec.buffers if arg.role != "out" for lane in lanes(arg))
-    runs: list[Run] = []
-    for case in sorted(chosen, key=lambda c: _ORDER.index(c.role)):
-        kinds = _VALUES[case.role]
-        if not free:  # other values would be the same ones: only new seeds then
-            kinds = _SEEDS_ONLY[case.role]
-        runs += [Run(case, seed + i, v) for i, v in enumerate(kinds)]
-    return runs
+        self.status = status or status_of(code)
 
 
 @dataclass(slots=True)
@@ -93,7 +73,9 @@ class _State:
     """What accumulates over the runs."""
 
     order_dependent: bool
+    device: Device
     runs: list[RunFacts] = field(default_factory=list)
+    noted: Noted = field(default_factory=Noted)
     worst: dict[str, Difference] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)  # outputs that some run can tell from null answers
     fooled: dict[str, str] = field(default_factory=dict)
@@ -102,6 +84,10 @@ class _State:
     deterministic: bool = True
     launched: int = 0
     rules: set[str] = field(default_factory=set)
+
+    @property
+    def repeats(self) -> Repeats:
+        return REPEATS[self.device]
 
 
 def run_parity(
@@ -113,35 +99,38 @@ def run_parity(
     reference: Reference | None = None,
     built: CompileFacts | None = None,
     builder: str = "",
+    device: Device = "gpu",
 ) -> StageResult:
     """Compare port and original over `runs`. Every failure has its code; PASSED needs counted runs."""
     start = time.monotonic()
     # Float atomics add in any order: the original's own results may vary.
     atomics = built.features if built else {}
-    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")))
+    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device)
     code: str | None = None
-    message, line = "", None
+    message, line, status = "", None, Status.PASSED
     try:
         for run in runs:
             _one(spec, run, original, port, reference, state, bool(atomics.get("atomics")))
         _conclude(spec, state)
     except Verdicted as v:
-        code, message, line = v.code, v.message, v.line
+        code, message, line, status = v.code, v.message, v.line, v.status
     facts = ParityFacts(
+        device=device,
         runs=state.runs,
         outputs=list(state.worst.values()),
         rule=" + ".join(sorted(state.rules)) or "none",
         deterministic=state.deterministic,
         order_dependent=state.order_dependent,
-        port_repeats=max(_PORT_REPEATS.values()),
+        port_repeats=max(state.repeats.port.values()),
         original=built,
         original_builder=builder,
         open_questions=[f"{q.code}: {q.text}" for q in spec.open_questions],
+        findings=state.noted.all,
     )
     return StageResult(
         stage="parity",
         target=target,
-        status=Status.PASSED if code is None else status_of(code),
+        status=status,
         code=code,
         message=message,
         line=line,
@@ -186,6 +175,10 @@ def _one(
     if not resolved.launchable:
         record(False, "a grid side is 0: the original's own launch does nothing")
         return
+    size = sum(resolved.elems[a.name] * a.element_bytes for a in spec.buffers)
+    if why := too_large(resolved, size, state.device):
+        record(False, why)
+        return
     if run.values in state.dropped:
         record(False, f"skipped: {state.dropped[run.values]}")
         return
@@ -196,7 +189,7 @@ def _one(
             record(False, f"skipped: {state.dropped[run.values]}")
             return
         state.launched += 1
-        got = [_port(run, port, inputs, repeat) for repeat in range(_PORT_REPEATS[run.case.role])]
+        got = [_port(run, port, inputs, state, repeat) for repeat in range(state.repeats.port[run.case.role])]
         expected: dict[str, npt.NDArray[np.float64]] = {}
         fits = sum(resolved.elems.values()) <= _REFERENCE_ELEMENTS
         if reference is not None and run.values != "special" and fits:
@@ -222,7 +215,8 @@ def _original(
 ) -> list[Outputs] | None:
     """Outputs of the original's repeats; None where these values are outside its domain."""
     try:
-        ran = [original.run(run.case.name, inputs, r) for r in range(_ORIGINAL_REPEATS)]
+        ran = [original.run(run.case.name, inputs, r) for r in range(state.repeats.original)]
+        _look("original", ran, run, state)
         _clean(ran, "CP7008", "CP7010", run)
         outputs: list[Outputs] = [r.outputs for r in ran]
         for arg, lane in output_lanes(spec):
@@ -230,11 +224,13 @@ def _original(
             if state.order_dependent or same_bits(outputs[0], outputs[1], arg, lane, skip):
                 continue
             if not atomics:
-                raise Verdicted("CP7016", f"{run}: {lane.name} differs between two runs")
+                words = f"{run}: {lane.name} differs between two runs"
+                raise Verdicted(_UNSTEADY[state.device][0], words, status=Status.ORIGINAL_SUSPECT)
             state.order_dependent = True  # the order of its atomics shows in the results
-        more = range(_ORIGINAL_REPEATS, _SPREAD_REPEATS[run.case.role])
+        more = range(state.repeats.original, state.repeats.spread[run.case.role])
         for repeat in more if state.order_dependent else ():
             ran = [original.run(run.case.name, inputs, repeat)]
+            _look("original", ran, run, state)
             _clean(ran, "CP7008", "CP7010", run)
             outputs.append(ran[0].outputs)
     except SideError as e:
@@ -253,13 +249,25 @@ def _original(
     return outputs
 
 
-def _port(run: Run, port: Side, inputs: Inputs, repeat: int) -> Outputs:
+def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int) -> Outputs:
     try:
         ran = port.run(run.case.name, inputs, repeat)
     except SideError as e:
         raise Verdicted(e.code, f"{run}: {e.message}", e.line) from e
+    _look("port", [ran], run, state)
     _clean([ran], "CP7007", "CP7009", run)
     return ran.outputs
+
+
+def _look(side: SideName, ran: Sequence[SideRan], run: Run, state: _State) -> None:
+    """Note what the emulator saw; what no kernel may do ends the stage, whatever the values are."""
+    found = [f for r in ran for f in read_findings(side, run.case.name, r.findings)]
+    grave = gravest(found)
+    if grave is None or side == "port" or run.values == "spec":
+        state.noted.add(found)
+    if grave is not None:
+        line = grave.line if side == "port" and grave.file.endswith(".py") and grave.line else None
+        raise Verdicted(grave.code, f"{run}, {side}: {in_words(grave)}", line, status_of_finding(grave))
 
 
 def _clean(ran: Sequence[SideRan], overrun: str, changed: str, run: Run) -> None:
@@ -315,7 +323,8 @@ def _repeats(
     state.deterministic = False
     if not state.order_dependent:
         record(False, f"{lane.name} changes from run to run")
-        raise Verdicted("CP7015", f"{run}: {lane.name} differs between {len(got)} runs on one input")
+        words = f"{run}: {lane.name} differs between {len(got)} runs on one input"
+        raise Verdicted(_UNSTEADY[state.device][1], words)
 
 
 def _tells(spec: Spec, state: _State, arg: BufferArg, lane: Lane, inputs: Inputs, original: Outputs) -> bool:

@@ -52,6 +52,7 @@ class SideRan:
     outputs: dict[str, Bytes]
     overrun: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)  # see emulated_jobs; empty on a GPU
 
 
 class Side(Protocol):
@@ -73,16 +74,27 @@ class Role:
 
 ORIGINAL = Role("load_original", "run_original", "CP7002", "CP7006")
 PORT = Role("load_port", "run_port", "CP7004", "CP7005")
+EMULATED_ORIGINAL = Role("load_emulated_original", "emulate_original", "CP7002", "CP7006")
+EMULATED_PORT = Role("load_emulated_port", "emulate_port", "CP7004", "CP7005")
 
 
 class ChildSide:
     """A side in its own process, started and loaded on first use. Use from one thread; close it."""
 
-    def __init__(self, role: Role, load: Mapping[str, Any], arch: str, timeout: float) -> None:
+    def __init__(
+        self,
+        role: Role,
+        load: Mapping[str, Any],
+        arch: str,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self.role = role
         self.load = dict(load)
         self.timeout = timeout
         self._arch = arch
+        self._env = dict(env or {})
+        self._loaded = False
         self._dump = tempfile.TemporaryDirectory(prefix="cuteport-dump-", ignore_cleanup_errors=True)
         self._child: Child | None = None
 
@@ -94,18 +106,30 @@ class ChildSide:
         if self._child is not None:
             self._child.close()
             self._child = None
+        self._loaded = False
+
+    def reload(self, load: Mapping[str, Any]) -> None:
+        """Serve another target from now on, in the same child as long as it lives."""
+        self.load = dict(load)
+        self._loaded = False
+
+    def _start(self) -> Child:
+        if self._child is None:
+            self._child = Child({**child_env(self._arch, Path(self._dump.name)), **self._env})
+        return self._child
 
     @property
     def child(self) -> Child:
         """The loaded child. SideError where it can't be loaded."""
-        if self._child is None:
-            self._child = Child(child_env(self._arch, Path(self._dump.name)))
+        child = self._start()
+        if not self._loaded:
             try:
                 self.ask({"do": self.role.load, **self.load}, _START_SECONDS)
             except BaseException:
                 self.restart()  # half loaded is of no use to the next caller
                 raise
-        return self._child
+            self._loaded = True
+        return child
 
     def ask(self, job: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Run a job in the child. SideError for each way it can fail."""
@@ -113,8 +137,10 @@ class ChildSide:
         try:
             reply = self._child.request(job, timeout)
         except ChildTimeoutError:
+            self.restart()
             raise SideError("timeout", self.role.hung, f"no answer within {timeout:.0f} s") from None
         except ChildDiedError as e:
+            self.restart()
             tail = e.log.strip()[-600:] or "(no output)"
             raise SideError("died", self.role.died, f"{e.how}; last output: {tail}") from None
         if not reply["ok"]:
@@ -125,8 +151,7 @@ class ChildSide:
 
     def once(self, job: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Run a job that needs nothing loaded. SideError."""
-        if self._child is None:
-            self._child = Child(child_env(self._arch, Path(self._dump.name)))
+        self._start()
         return self.ask(job, timeout)
 
     def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
@@ -140,7 +165,9 @@ class ChildSide:
             "module": self.load.get("module", ""),
         }
         reply = self.ask(job, self.timeout)
-        return SideRan(read_outputs(reply["outputs"]), reply["overrun"], reply["changed"])
+        return SideRan(
+            read_outputs(reply["outputs"]), reply["overrun"], reply["changed"], reply.get("findings", [])
+        )
 
 
 def read_outputs(files: Mapping[str, str]) -> dict[str, Bytes]:

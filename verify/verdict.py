@@ -94,7 +94,26 @@ class RunFacts(Strict):
     note: str = ""
 
 
+class FindingFacts(Strict):
+    """What the emulator saw one side do. `line` is one of `file` (0: unknown), `ptx` the instruction; `block`
+    and `thread` are where it was seen first."""
+
+    side: Literal["original", "port"]
+    code: str
+    message: str
+    case: str
+    file: str = ""
+    line: int = 0
+    ptx: str = ""
+    count: int = 1
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
+
+
 class ParityFacts(Strict):
+    """`device` is where both sides ran; only the emulator has `findings`."""
+
+    device: Literal["gpu", "emulator"] = "gpu"
     runs: list[RunFacts]
     outputs: list[Difference]
     rule: str
@@ -104,6 +123,7 @@ class ParityFacts(Strict):
     original: CompileFacts | None = None
     original_builder: str = ""
     open_questions: list[str] = Field(default_factory=list)
+    findings: list[FindingFacts] = Field(default_factory=list)
 
 
 class Timing(Strict):
@@ -247,6 +267,7 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
     if parity is not None and parity.status is Status.PASSED:
         assert parity.parity is not None
         words = f"equals the original in {sum(r.counted for r in parity.parity.runs)} counted runs"
+        words += " in the emulator" if parity.parity.device == "emulator" else ""
         bench = got.get("bench")
         if bench is not None and bench.bench is not None:
             words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"

@@ -10,7 +10,8 @@ from fake_driver import FakeDriver
 from in_process import original_side, port_side, saxpy_kernel
 from saxpy_target import SPEC, write_target
 
-from verify.parity import plan, run_parity
+from verify.parity import run_parity
+from verify.plan import plan
 from verify.spec import load_spec
 from verify.verdict import CompileFacts, StageResult, Status
 

@@ -13,7 +13,8 @@ from saxpy_target import write_target
 
 from verify.device_jobs import _reference_arguments
 from verify.inputs import generate
-from verify.parity import plan, run_parity
+from verify.parity import run_parity
+from verify.plan import plan
 from verify.resolve import resolve
 from verify.spec import SpecError, load_spec, parse_spec
 from verify.verdict import StageResult, Status

@@ -1,0 +1,85 @@
+"""Which runs a comparison consists of, by device: cases, kinds of values, repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from verify.inputs import Values, lanes
+from verify.resolve import Resolved, resolve
+from verify.spec import Case, Spec
+
+Device = Literal["gpu", "emulator"]
+_ORDER = ("boundary", "typical", "large")
+
+# Kinds of input values by role of the case, each with a new seed. "spec" comes first.
+_VALUES: dict[str, tuple[Values, ...]] = {
+    "boundary": ("spec", "small_int", "special"),
+    "typical": ("spec", "spec", "small_int", "constant", "large", "special"),
+    "large": ("spec",),
+}
+_SEEDS_ONLY: dict[str, tuple[Values, ...]] = {
+    "boundary": ("spec", "spec"),
+    "typical": ("spec", "spec", "spec"),
+    "large": ("spec",),
+}
+# The emulator's time goes with the number of threads: odd values meet small shapes there, and a big case runs
+# once, for what only its size shows.
+_EMULATED_SMALL: tuple[Values, ...] = ("spec", "special")
+_EMULATED_BIG: tuple[Values, ...] = ("spec",)
+_BIG_THREADS = 1 << 14
+_MOST_THREADS = 1 << 20
+_MOST_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    case: Case
+    seed: int
+    values: Values
+
+    def __str__(self) -> str:
+        return f"case {self.case.name}, seed {self.seed}, values {self.values}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often one run is repeated, by role of the case. On a GPU repeats show what timing changes; in the
+    emulator each is another order of the threads: forward, reverse, then random ones."""
+
+    port: Mapping[str, int]
+    original: int  # shows whether the original's results vary
+    spread: Mapping[str, int]  # where they do: enough to know how far
+
+
+REPEATS: Mapping[Device, Repeats] = {
+    "gpu": Repeats({"boundary": 3, "typical": 3, "large": 2}, 2, {"boundary": 6, "typical": 6, "large": 4}),
+    "emulator": Repeats(
+        {"boundary": 3, "typical": 2, "large": 2}, 2, {"boundary": 6, "typical": 4, "large": 4}
+    ),
+}
+
+
+def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") -> list[Run]:
+    """The runs in order: boundary shapes first, since they find most for least."""
+    chosen = [c for c in spec.case if not cases or c.name in cases]
+    free = any(lane.varies for arg in spec.buffers if arg.role != "out" for lane in lanes(arg))
+    runs: list[Run] = []
+    for case in sorted(chosen, key=lambda c: _ORDER.index(c.role)):
+        kinds = _VALUES[case.role]
+        if device == "emulator":
+            kinds = _EMULATED_BIG if resolve(spec, case).threads > _BIG_THREADS else _EMULATED_SMALL
+        if not free:  # other values would be the same ones: only new seeds then
+            kinds = _SEEDS_ONLY[case.role][: len(kinds)]
+        runs += [Run(case, seed + i, v) for i, v in enumerate(kinds)]
+    return runs
+
+
+def too_large(resolved: Resolved, size: int, device: Device) -> str:
+    """Why a case with `size` bytes of buffers can't be run on this device, or ""."""
+    if device == "emulator" and resolved.threads > _MOST_THREADS:
+        return f"too large for the emulator: {resolved.threads} threads"
+    if device == "emulator" and size > _MOST_BYTES:
+        return f"too large for the emulator: {size} bytes of buffers"
+    return ""
