@@ -29,6 +29,15 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
+def opaque_pointer(p: Pointer) -> Pointer:
+    """p; without it, a pointer used once in a loop is added up anew, in 64 bits, for every element."""
+    if p.space != AddressSpace.gmem:
+        return p
+    text = "mov.b64 {$w0}, {$r0};"
+    address = cute.arch.inline_ptx(text, write_only_types=[Int64], read_only_args=[p.toint()])
+    return Pointer(cute.make_ptr(p.dtype, address, p.space).llvm_ptr, dtype=p.dtype)
+
+
 @cute.kernel
 def gather_rows_kernel(
     table: cutlass.Pointer[Float32, gmem],
@@ -51,7 +60,7 @@ def gather_rows_kernel(
                 dst[d] = Float32(0.0)
                 d = d + Int64(bdimx)
         else:
-            src = table + r * dim
+            src = opaque_pointer(table + r * dim)
             d_1 = Int64(tidx)
             while d_1 < dim:
                 dst[d_1] = src[d_1]

@@ -41,6 +41,15 @@ def idiv(a: Numeric, b: Numeric) -> Numeric:
     return kind(divide(a.ir_value(), b.ir_value()))
 
 
+def opaque_pointer(p: Pointer) -> Pointer:
+    """p; without it, a pointer used once in a loop is added up anew, in 64 bits, for every element."""
+    if p.space != AddressSpace.gmem:
+        return p
+    text = "mov.b64 {$w0}, {$r0};"
+    address = cute.arch.inline_ptx(text, write_only_types=[Int64], read_only_args=[p.toint()])
+    return Pointer(cute.make_ptr(p.dtype, address, p.space).llvm_ptr, dtype=p.dtype)
+
+
 @cute.jit
 def all_lanes_sum(v):
     d = Int32(16)
@@ -68,7 +77,7 @@ def layernorm_forward_kernel(
     row = bidx * bdimy + tidy
     if row < N:
         xr = x + Int64(row) * Int64(C)
-        yr = out + Int64(row) * Int64(C)
+        yr = opaque_pointer(out + Int64(row) * Int64(C))
         s = Float32(0.0)
         for c_round in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1, unroll=4):
             c = tidx + c_round * 32

@@ -48,6 +48,15 @@ def ldg_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
     return tuple(v[k] for k in range(count))
 
 
+def opaque_pointer(p: Pointer) -> Pointer:
+    """p; without it, a pointer used once in a loop is added up anew, in 64 bits, for every element."""
+    if p.space != AddressSpace.gmem:
+        return p
+    text = "mov.b64 {$w0}, {$r0};"
+    address = cute.arch.inline_ptx(text, write_only_types=[Int64], read_only_args=[p.toint()])
+    return Pointer(cute.make_ptr(p.dtype, address, p.space).llvm_ptr, dtype=p.dtype)
+
+
 def store_vector(p: Pointer, values: tuple[Numeric, ...], align: int) -> None:
     """The scalars to p and on, which is aligned to `align` bytes."""
     v = Array(p.dtype, len(values))
@@ -76,7 +85,7 @@ def quantize_int8_kernel(
     warp_max = cutlass.Array(cute.arch.alloc_smem(Float32, 8, 16).llvm_ptr, shape=8, dtype=Float32)
     quads = cols >> 2
     in4 = x + Int64(bidx) * Int64(cols)
-    out4 = q + Int64(bidx) * Int64(cols)
+    out4 = opaque_pointer(q + Int64(bidx) * Int64(cols))
     m = Float32(0.0)
     for i_round in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1, unroll=4):
         i = tidx + i_round * 256

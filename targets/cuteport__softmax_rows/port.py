@@ -36,6 +36,15 @@ def ldg(p: Pointer, i: Int32 | int) -> Numeric:
     return (p + i).load(is_invariant=True)
 
 
+def opaque_pointer(p: Pointer) -> Pointer:
+    """p; without it, a pointer used once in a loop is added up anew, in 64 bits, for every element."""
+    if p.space != AddressSpace.gmem:
+        return p
+    text = "mov.b64 {$w0}, {$r0};"
+    address = cute.arch.inline_ptx(text, write_only_types=[Int64], read_only_args=[p.toint()])
+    return Pointer(cute.make_ptr(p.dtype, address, p.space).llvm_ptr, dtype=p.dtype)
+
+
 def runtime(x: Numeric) -> Numeric:
     """x as a value of the compiled kernel, in its own type."""
     return type(x)(x.ir_value())
@@ -74,7 +83,7 @@ def softmax_rows_kernel(
     warp = tidx // WARP_SIZE
     warps = bdimx // WARP_SIZE
     row_in = x + Int64(row) * Int64(cols)
-    row_out = out + Int64(row) * Int64(cols)
+    row_out = opaque_pointer(out + Int64(row) * Int64(cols))
     # 1. the row's maximum
     m = Float32(-float("inf"))
     c = tidx
