@@ -30,6 +30,7 @@ STAND_INS = {
     "is_invariant=True": "",
     "cute.arch.fmax(": "HERE.fmax(",
     "cute.arch.fmin(": "HERE.fmin(",
+    " = opaque_pointer(": " = (",
 }
 _CONSTANT = re.compile(
     r"^(\w+) = cutlass\.Array\(\s*(\w+),\s*(\d+|\([^)]*\)),\s*space=cutlass\.AddressSpace\.cmem,[^)]*\)$",

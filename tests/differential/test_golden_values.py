@@ -42,6 +42,7 @@ NOT_RUN = {
 # What random arguments can't be: extents, counts, a filter's taps.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "grid_3d": {"args": {"w": 9, "h": 6, "d": 3}, "n": 170},
+    "row_pointer": {"args": {"rows": 5, "cols": 7}},
     "struct_param": {"args": {"f": [-1, 0.75, 3, 0.25, 0.5, -1.0]}},
 }
 

@@ -368,8 +368,9 @@ class Expressions:
 
     def intrinsic(self, e: x.Intrinsic) -> tuple[str, int]:
         if e.name == OPAQUE:
-            self.needs.helpers["opaque"] = None
-            return f"opaque({self.text(e.args[0])})", _ATOM
+            helper = "opaque_pointer" if isinstance(e.type, Pointer) else "opaque"
+            self.needs.helpers[helper] = None
+            return f"{helper}({self.text(e.args[0])})", _ATOM
         if e.name == "printf":
             return self.printf(e), _ATOM
         if e.name in ("asm", "asm volatile"):

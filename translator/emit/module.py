@@ -19,6 +19,7 @@ from translator.model.stmt import Decl, ExprStmt
 from translator.model.types import Array, Pointer, Scalar, Type
 from translator.model.walk import walk_exprs, walk_stmts
 from translator.passes.integers import known_ranges
+from translator.passes.pointers import origin
 
 STATIC_SHARED_LIMIT = 48 * 1024
 
@@ -173,10 +174,8 @@ def _read_only(kernel: Function) -> frozenset[x.Var]:
     }
     found -= written
     for s in walk_stmts(kernel.body):
-        if isinstance(s, Decl) and isinstance(s.var.type, Pointer) and s.var not in written:
-            root = s.init
-            while isinstance(root, x.PtrAdd | x.Cast):
-                root = root.pointer if isinstance(root, x.PtrAdd) else root.operand
+        if isinstance(s, Decl) and isinstance(s.var.type, Pointer) and s.init and s.var not in written:
+            root = origin(s.init)
             if isinstance(root, x.VarRef) and root.var in found and not s.var.type.volatile:
                 found.add(s.var)
     return frozenset(found)

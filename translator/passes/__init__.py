@@ -9,6 +9,7 @@ from translator.passes.exits import structure
 from translator.passes.fields import split_parameters
 from translator.passes.guards import keep_apart
 from translator.passes.integers import tidy
+from translator.passes.pointers import keep_whole
 from translator.passes.statements import linearise
 from translator.passes.unroll import unroll_stepped
 
@@ -22,4 +23,5 @@ def lower(model: KernelModel, sink: Sink) -> KernelModel:
     model = structure(model)
     model = tidy(model)
     model = keep_apart(model)
-    return unroll_stepped(model)
+    model = unroll_stepped(model)
+    return keep_whole(model)
