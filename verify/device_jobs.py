@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from verify.buffers import Buffers, Ran, run_once
 from verify.device import Bytes, CudaDevice, DeviceError
+from verify.emulator.ptx.module import PtxError
 from verify.inputs import decode, lanes, view
 from verify.jobs import Emit, JobError, describe, load_module
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
@@ -49,15 +51,19 @@ def probe(_job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
 
 
 def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
-    """Build the original for `arch`; `cubin` and `ptx` go to the folder `out`. Needs no GPU."""
-    target = Path(job["target"])
+    """Build the original for `arch`; `cubin` and `ptx` go to the folder `out`. Needs no GPU. With `lines`,
+    PTX that says the source's lines goes to `ptx.lines`."""
+    target, out = Path(job["target"]), Path(job["out"])
+    spec = load_spec(target)
     try:
-        built = build(target, load_spec(target), job["arch"])
+        built = build(target, spec, job["arch"])
+        if job.get("lines"):
+            told = build(target, spec, job["arch"], lines=True)
+            (out / "ptx.lines").write_text(told.ptx, encoding="utf-8")
     except BuildError as e:
         raise JobError("CP7001", str(e)) from e
     except NoCompilerError as e:
         raise JobError("CP9003", str(e)) from e
-    out = Path(job["out"])
     (out / "cubin").write_bytes(built.cubin)
     (out / "ptx").write_text(built.ptx, encoding="utf-8")
     return {"names": built.names, "builder": built.builder, "seconds": built.seconds, "tried": built.tried}
@@ -74,26 +80,49 @@ def load_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     return {}
 
 
+def entry_of(target: Path) -> tuple[Spec, Callable[..., Any]]:
+    """The spec of a target and its port's entry. JobError where the port can't be imported or has none."""
+    spec = load_spec(target)
+    module = load_module((target / spec.port.module).resolve(), f"_port_{spec.port.entry}")
+    entry = getattr(module, spec.port.entry, None)
+    if not callable(entry):
+        raise JobError("CP6004", f"port.py has no function {spec.port.entry}")
+    return spec, entry
+
+
+def call_port(
+    entry: Any, spec: Spec, resolved: Resolved, addresses: dict[str, int], stream: Any, path: Path
+) -> None:
+    """One call of a port. JobError where it does not take the arguments or raises; DeviceError passes."""
+    try:
+        call = bind(entry, spec, resolved, addresses, stream)
+    except BindError as e:
+        raise JobError("CP7021", str(e)) from e
+    try:
+        call()
+    except (DeviceError, PtxError):
+        raise
+    except BaseException as e:
+        message, line = describe(e, path)
+        raise JobError("CP7003", message, line) from e
+
+
 def load_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """Import the port; its entry compiles when it is first called."""
-    target = Path(job["target"])
-    HELD.spec = load_spec(target)
-    path = (target / HELD.spec.port.module).resolve()
-    module = load_module(path, f"_port_{HELD.spec.port.entry}")
-    HELD.entry = getattr(module, HELD.spec.port.entry, None)
-    if not callable(HELD.entry):
-        raise JobError("CP6004", f"port.py has no function {HELD.spec.port.entry}")
+    HELD.spec, HELD.entry = entry_of(Path(job["target"]))
     return {"gpu": HELD.device.describe()["name"]}
 
 
-def _case(job: dict[str, Any]) -> tuple[Spec, Resolved, dict[str, Bytes]]:
-    assert HELD.spec is not None
-    case = next(c for c in HELD.spec.case if c.name == job["case"])
+def case_of(spec: Spec | None, job: dict[str, Any]) -> tuple[Spec, Resolved, dict[str, Bytes]]:
+    """The loaded spec, its numbers for the job's case, and the inputs' bytes."""
+    assert spec is not None
+    case = next(c for c in spec.case if c.name == job["case"])
     inputs = {n: np.fromfile(p, np.uint8) for n, p in job["inputs"].items()}
-    return HELD.spec, resolve(HELD.spec, case), inputs
+    return spec, resolve(spec, case), inputs
 
 
-def _report(ran: Ran, out: Path) -> dict[str, Any]:
+def report(ran: Ran, out: Path) -> dict[str, Any]:
+    """Write outputs to files in `out`; what the parent is told of them."""
     files = {}
     for i, (name, data) in enumerate(ran.outputs.items()):
         data.tofile(out / f"{i}.bin")
@@ -103,7 +132,7 @@ def _report(ran: Ran, out: Path) -> dict[str, Any]:
 
 def run_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """One launch of the original on the given inputs."""
-    spec, resolved, inputs = _case(job)
+    spec, resolved, inputs = case_of(HELD.spec, job)
     kernel = HELD.original
     assert kernel is not None and HELD.buffers is not None
 
@@ -116,41 +145,31 @@ def run_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
         ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch)
     except DeviceError as e:
         raise JobError("CP7002", str(e)) from e
-    return _report(ran, Path(job["out"]))
+    return report(ran, Path(job["out"]))
 
 
 def run_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """One call of the port on the given inputs."""
-    spec, resolved, inputs = _case(job)
+    spec, resolved, inputs = case_of(HELD.spec, job)
     device = HELD.device
     assert HELD.buffers is not None
     path = Path(job["module"])
 
     def launch(addresses: dict[str, int]) -> None:
-        try:
-            call = bind(HELD.entry, spec, resolved, addresses, device.stream)
-        except BindError as e:
-            raise JobError("CP7021", str(e)) from e
-        try:
-            call()
-        except DeviceError:
-            raise
-        except BaseException as e:
-            message, line = describe(e, path)
-            raise JobError("CP7003", message, line) from e
+        call_port(HELD.entry, spec, resolved, addresses, device.stream, path)
 
     try:
         ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch)
     except DeviceError as e:
         raise JobError("CP7003", str(e)) from e
-    return _report(ran, Path(job["out"]))
+    return report(ran, Path(job["out"]))
 
 
 def run_reference(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """reference.py on the given inputs; each output lane goes to a float64 file."""
     target = Path(job["target"])
     HELD.spec = load_spec(target)
-    spec, resolved, inputs = _case(job)
+    spec, resolved, inputs = case_of(HELD.spec, job)
     path = (target / "reference.py").resolve()
     try:
         module = load_module(path, "_reference")
@@ -180,7 +199,7 @@ def _reference_arguments(spec: Spec, resolved: Resolved, inputs: dict[str, Bytes
 
 def bench(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """Time original and port on one case; afterwards the outputs of what was timed, both sides."""
-    spec, resolved, inputs = _case(job)
+    spec, resolved, inputs = case_of(HELD.spec, job)
     device, kernel = HELD.device, HELD.original
     assert kernel is not None and HELD.buffers is not None
     HELD.buffers.clear()
@@ -215,7 +234,7 @@ def bench(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
                 for arg in spec.buffers:
                     if arg.symbol and arg.role != "in":
                         found[arg.name] = device.download(kernel.symbols[arg.name][0], sets.sizes[arg.name])
-            outputs[side] = _report(Ran(outputs=found), out)["outputs"]
+            outputs[side] = report(Ran(outputs=found), out)["outputs"]
         sets.close()
     except DeviceError as e:
         raise JobError("CP9104", str(e)) from e

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from verify.verdict import FindingFacts, Status
@@ -16,15 +15,14 @@ _TIMEOUT = "CP8041"
 
 
 def read_findings(side: SideName, case: str, raw: Iterable[Mapping[str, Any]]) -> list[FindingFacts]:
-    """Findings as a child reports them. A place in a file is told by the file's name alone: the same verdict
-    on every machine."""
+    """Findings as a child reports them."""
     return [
         FindingFacts(
             side=side,
             code=f["code"],
             message=f["message"],
             case=case,
-            file=Path(f["file"]).name,
+            file=f["file"],
             line=f["line"],
             ptx=f["ptx"],
             count=f["count"],
@@ -49,10 +47,8 @@ def status_of_finding(found: FindingFacts) -> Status:
 
 
 def in_words(found: FindingFacts) -> str:
-    """One line: what, where, how often."""
-    place = f" ({found.file}:{found.line})" if found.line else ""
-    times = f", {found.count} times" if found.count > 1 else ""
-    return f"{found.message}{place}{times}"
+    """One line: what, and where in the source."""
+    return f"{found.message} ({found.file}:{found.line})" if found.line else f"{found.message} ({found.ptx})"
 
 
 class Noted:

@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,8 @@ def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -
         closing(ChildSide(PORT, {"target": place, "module": module}, gpu.arch, options.timeout)) as port,
     ):
         try:
-            names, built, builder = _build(place, gpu.arch, Path(folder), options)
+            with closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as builder:
+                built = build_original(builder, place, gpu.arch, Path(folder))
         except SideError as e:
             missing = e.code == "CP9003"
             status = Status.NOT_RUN if missing else status_of(e.code)
@@ -81,9 +83,9 @@ def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -
                 StageResult(stage="parity", target=str(target), status=status, code=e.code, message=e.message)
             ]
         cubin = Path(folder) / "cubin"
-        load = {"target": place, "cubin": str(cubin), "names": names}
+        load = {"target": place, "cubin": str(cubin), "names": built.names}
         with quiet.shared():
-            parity = _parity(target, spec, load, port, gpu, options, built, builder)
+            parity = _parity(target, spec, load, port, gpu, options, built)
         if parity.status is not Status.PASSED or not options.wants("bench"):
             return [parity]
         assert parity.parity is not None
@@ -95,21 +97,30 @@ def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -
                 options.seed,
                 port,
                 cubin,
-                names,
+                built.names,
                 parity.parity.order_dependent,
             )
         return [parity, bench]
 
 
-def _build(place: str, arch: str, folder: Path, options: Options) -> tuple[dict[str, str], CompileFacts, str]:
-    """Build the original in a child of its own. SideError where it does not build."""
-    with closing(ChildSide(ORIGINAL, {}, arch, options.timeout)) as builder:
-        reply = builder.once(
-            {"do": "build_original", "target": place, "arch": arch, "out": str(folder)}, _BUILD_SECONDS
-        )
+@dataclass(frozen=True, slots=True)
+class BuiltOriginal:
+    """`names` as in original.Built; `words` say what built it."""
+
+    names: dict[str, str]
+    facts: CompileFacts
+    words: str
+
+
+def build_original(
+    child: ChildSide, place: str, arch: str, folder: Path, *, lines: bool = False
+) -> BuiltOriginal:
+    """Build the original in `child`; cubin and PTX go to `folder`. SideError where it does not build."""
+    job = {"do": "build_original", "target": place, "arch": arch, "out": str(folder), "lines": lines}
+    reply = child.once(job, _BUILD_SECONDS)
     ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
     words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])
-    return reply["names"], facts(arch, reply["seconds"], ptx, cubin), words
+    return BuiltOriginal(reply["names"], facts(arch, reply["seconds"], ptx, cubin), words)
 
 
 def _parity(
@@ -119,23 +130,25 @@ def _parity(
     port: ChildSide,
     gpu: Gpu,
     options: Options,
-    built: CompileFacts,
-    builder: str,
+    built: BuiltOriginal,
 ) -> StageResult:
     runs = plan(spec, options.cases, options.seed)
     with (
         closing(ChildSide(ORIGINAL, load, gpu.arch, options.timeout)) as original,
         closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as numbers,
     ):
-        reference = _reference(target, numbers, options) if _has_reference(target, spec) else None
-        return run_parity(str(target), spec, runs, original, port, reference, built, builder)
+        reference = reference_in(numbers, target, options) if has_reference(target, spec) else None
+        return run_parity(str(target), spec, runs, original, port, reference, built.facts, built.words)
 
 
-def _has_reference(target: Path, spec: Spec) -> bool:
+def has_reference(target: Path, spec: Spec) -> bool:
+    """True where reference.py is asked."""
     return spec.tolerance.rule != "original" and (target / "reference.py").exists()
 
 
-def _reference(target: Path, child: ChildSide, options: Options) -> Reference:
+def reference_in(child: ChildSide, target: Path, options: Options) -> Reference:
+    """reference.py, run in `child`."""
+
     def run(case: str, inputs: Inputs) -> dict[str, npt.NDArray[np.float64]]:
         with tempfile.TemporaryDirectory(prefix="cuteport-ref-") as out:
             job = {

@@ -96,7 +96,7 @@ class RunFacts(Strict):
 
 class FindingFacts(Strict):
     """What the emulator saw one side do. `line` is one of `file` (0: unknown), `ptx` the instruction; `block`
-    and `thread` are where it was seen first."""
+    and `thread` are linear indices of where it was seen first."""
 
     side: Literal["original", "port"]
     code: str
@@ -106,8 +106,8 @@ class FindingFacts(Strict):
     line: int = 0
     ptx: str = ""
     count: int = 1
-    block: tuple[int, int, int] | None = None
-    thread: tuple[int, int, int] | None = None
+    block: int = 0
+    thread: int = 0
 
 
 class ParityFacts(Strict):

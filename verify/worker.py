@@ -82,9 +82,13 @@ _HANDLERS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
 
 def _handler(name: str) -> Callable[[dict[str, Any], Emit], dict[str, Any]]:
     if name not in _HANDLERS:
-        from verify.device_jobs import HANDLERS  # loads numpy; a compile child does without
+        from verify import device_jobs  # loads numpy; a compile child does without
 
-        _HANDLERS.update(HANDLERS)
+        _HANDLERS.update(device_jobs.HANDLERS)
+    if name not in _HANDLERS:
+        from verify import emulated_jobs
+
+        _HANDLERS.update(emulated_jobs.HANDLERS)
     return _HANDLERS[name]
 
 

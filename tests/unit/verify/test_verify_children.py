@@ -15,6 +15,7 @@ from verify.__main__ import main
 from verify.environment import Gpu
 from verify.gpu import Quiet, on_gpu
 from verify.options import Options
+from verify.sides import ChildSide
 from verify.spec import load_spec
 from verify.verdict import CompileFacts, Status
 
@@ -49,11 +50,11 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (site / "sitecustomize.py").write_text(SITE)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
 
-    def build(_place: str, _arch: str, folder: Path, _options: Options):  # type: ignore[no-untyped-def]
+    def build(_child: ChildSide, _place: str, _arch: str, folder: Path) -> gpu.BuiltOriginal:
         (folder / "cubin").write_bytes(b"x")
-        return {"saxpy": "k"}, FACTS, "none"
+        return gpu.BuiltOriginal({"saxpy": "k"}, FACTS, "none")
 
-    monkeypatch.setattr(gpu, "_build", build)
+    monkeypatch.setattr(gpu, "build_original", build)
 
 
 def stages(folder: Path, port: str, reference: str = "", timeout: float = 60.0):  # type: ignore[no-untyped-def]

@@ -101,7 +101,12 @@ def _hook_runtime(runtime: Any, session: Session, copy: Callable[[int, int, int]
     success = runtime.cudaError_t.cudaSuccess
 
     def library_global(library: Any, name: bytes) -> tuple[Any, int, int]:
-        return (success, *session.symbol(int(library), name.decode()))
+        try:
+            return (success, *session.symbol(int(library), name.decode()))
+        except PtxError as e:
+            if e.code == "CP7104":
+                return runtime.cudaError_t.cudaErrorSymbolNotFound, 0, 0
+            raise
 
     def library_unload(library: Any) -> tuple[Any]:
         session.unload(int(library))

@@ -1,0 +1,92 @@
+"""Parity of one target in the emulator: which children are started, and how they are shared."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from verify.gpu import build_original, has_reference, reference_in
+from verify.options import Options
+from verify.parity import run_parity, status_of
+from verify.plan import plan
+from verify.sides import EMULATED_ORIGINAL, EMULATED_PORT, ChildSide, SideError
+from verify.spec import Spec
+from verify.verdict import StageResult, Status
+
+_LINES = {"CUTE_DSL_LINEINFO": "1"}  # where in port.py a finding is; changes no instruction
+_TARGETS_PER_CHILD = 32  # what a port compiled stays in its child's memory
+
+
+class Slot:
+    """The children that serve one target after the other: importing the DSL takes seconds. One thread at a
+    time; close it."""
+
+    def __init__(self, arch: str, timeout: float) -> None:
+        self.arch = arch
+        self.original = ChildSide(EMULATED_ORIGINAL, {}, arch, timeout)
+        self.port = ChildSide(EMULATED_PORT, {}, arch, timeout, _LINES)
+        self._served = 0
+
+    def serve(self, target: Path, spec: Spec, options: Options) -> StageResult:
+        """The parity stage of one target."""
+        self._served += 1
+        if self._served % _TARGETS_PER_CHILD == 0:
+            self.port.restart()
+        place = str(target.resolve())
+        with tempfile.TemporaryDirectory(prefix="cuteport-build-") as folder:
+            try:
+                built = build_original(self.original, place, self.arch, Path(folder), lines=True)
+            except SideError as e:
+                status = Status.NOT_RUN if e.code == "CP9003" else status_of(e.code)
+                return StageResult(
+                    stage="parity", target=str(target), status=status, code=e.code, message=e.message
+                )
+            ptx = str(Path(folder) / "ptx.lines")
+            self.original.reload({"target": place, "ptx": ptx, "names": built.names})
+            module = str((target / spec.port.module).resolve())
+            self.port.reload({"target": place, "module": module, "arch": self.arch})
+            return run_parity(
+                str(target),
+                spec,
+                plan(spec, options.cases, options.seed, "emulator"),
+                self.original,
+                self.port,
+                reference_in(self.original, target, options) if has_reference(target, spec) else None,
+                built.facts,
+                built.words,
+                "emulator",
+            )
+
+    def close(self) -> None:
+        self.original.close()
+        self.port.close()
+
+
+class Slots:
+    """As many slots as targets run at a time, each made when it is first needed."""
+
+    def __init__(self, arch: str, timeout: float) -> None:
+        self._arch = arch
+        self._timeout = timeout
+        self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
+        self._made: list[Slot] = []
+
+    @contextmanager
+    def one(self) -> Iterator[Slot]:
+        """A slot for the calling thread alone."""
+        try:
+            slot = self._free.get_nowait()
+        except queue.Empty:
+            slot = Slot(self._arch, self._timeout)
+            self._made.append(slot)
+        try:
+            yield slot
+        finally:
+            self._free.put(slot)
+
+    def close(self) -> None:
+        for slot in self._made:
+            slot.close()
