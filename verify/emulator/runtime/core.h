@@ -165,8 +165,6 @@ void barrier_arrive(Thread *t, u32 id, u32 count, u32 site);
 u32 barrier_red_popc(Thread *t, u32 id, u32 count, u8 pred, u32 site);
 u8 barrier_red_and(Thread *t, u32 id, u32 count, u8 pred, u32 site);
 u8 barrier_red_or(Thread *t, u32 id, u32 count, u8 pred, u32 site);
-void cluster_arrive(Thread *t, u32 site);         // barrier.cluster.arrive (release) …
-void cluster_wait(Thread *t, u32 site);           // … and .wait (acquire)
 
 // ---- order between threads by other means: what is released is known to those who acquire later
 typedef struct SyncObject SyncObject;

@@ -1,0 +1,137 @@
+// Inside the runtime: warps, the slots that resident blocks run in, and the running launch.
+#ifndef EMU_ENGINE_H
+#define EMU_ENGINE_H
+#include "core.h"
+
+enum { MAX_WARPS = 32, BARRIERS = 16, MOST_GUARDED_FIBERS = 30000 };
+enum { WAIT_NONE, WAIT_BARRIER, WAIT_COLLECTIVE, WAIT_ACTIVEMASK };
+
+typedef struct Slot Slot;
+typedef struct Runtime Runtime;
+typedef struct AsyncCopies AsyncCopies;
+
+typedef struct Fiber {
+    void *sp;
+    u8 *stack_top;
+    u32 waits, site;        // what the thread waits for, and where
+    u32 barrier, result;    // id of the barrier it waits at; what a barrier's reduction or activemask gave
+    AsyncCopies *async;     // pending cp.async
+} Fiber;
+
+struct Warp {
+    u32 index, exists, live, runnable, yielded;  // masks of lanes
+    u32 waiting, at_activemask;
+    Slot *slot;
+    Thread *threads;        // of lane 0
+    u32 want[32];           // per waiting lane: its mask …
+    void *mine[32];
+    Collective fn[32];
+    // Order of accesses (order.c). Bounds are stamps: what is below is known.
+    u32 segment;            // stamp of the running segment, 0: none yet
+    u32 base;               // every access of the block below is known to the warp
+    u32 lane_base;          // accesses of the warp's own lanes below are known to each other
+    u32 fenced_own, fenced_base;  // what the last fence covers: of the warp, of the block
+    u32 *seen;              // [32][32]: what a lane knows of another, beyond lane_base; NULL: no partial collective yet
+};
+
+typedef struct Barrier {
+    u32 expected, arrived;  // threads; expected 0: all of the block
+    u32 lanes[MAX_WARPS];   // that wait
+    u32 site[MAX_WARPS];    // where the first lane of the warp arrived (aligned only), NO_SITE: not yet
+    u32 first_site, first_thread;
+    u32 popc, all, any;
+    u32 base, known[MAX_WARPS];   // order: what arrivals know, joined
+} Barrier;
+
+struct Slot {
+    Block block;
+    Runtime *rt;
+    u32 index, active, ready;     // ready: warps with runnable lanes
+    Warp warps[MAX_WARPS];
+    Thread *threads;
+    Fiber *fibers;
+    Barrier barriers[BARRIERS];
+    u8 *stacks, *locals;
+    u8 *shared_state;             // CHECK: STATE_INIT for each byte of shared memory
+    struct Cell *cells;           // CHECK: shadow of shared memory
+    u32 first;                    // stamp below which no access is of this block
+    u32 (*known)[MAX_WARPS];      // order: known[x][y]: what warp x knows of y's accesses, beyond base; NULL: not used yet
+    struct AcquiredList *acquired;  // order: what was acquired from other blocks (or lanes)
+};
+
+struct Runtime {
+    Launch *launch;
+    const Kernel *kernel;
+    Slot **slots;
+    u32 n_slots, fibers, threads, warps;
+    u64 next_block, n_blocks;
+    u64 step, offset;             // block order of the random schedule
+    void *main_sp;
+    Thread *running;
+    u32 stopped;
+    u64 random;
+    Allocation **site_allocation; // CHECK: last hit by site
+    u32 global_shift, shared_shift;
+    u32 next_stamp;               // order
+    u32 any_fence;
+    struct Segment *segments;
+    u32 max_segments;
+    struct SyncTable *sync;
+    u8 scratch[64] __attribute__((aligned(64)));
+};
+
+// sched.c
+void emu_switch(void **save, void *to);
+void make_runnable(Warp *w, u32 lanes);
+void block_here(Thread *t, u32 waits, u32 site);  // t waits; returns when somebody made it runnable
+void give_way(Thread *t);                         // t stays runnable, whoever is first by the schedule goes on
+void stop_launch(Thread *t, u32 code) __attribute__((noreturn));
+void leave_thread(Thread *t) __attribute__((noreturn));
+Thread *choose(Runtime *rt);
+void prepare_fiber(Thread *t, void (*main)(void));
+
+// warp.c
+void lane_left(Warp *w);                          // after a lane exited: collectives may be complete
+int release_activemask(Warp *w);
+void order_lanes(Warp *w, u32 lanes);             // order.c: these lanes know each other's accesses
+
+// barrier.c
+void thread_left_barriers(Slot *s);               // after a thread exited
+void start_barriers(Slot *s);
+
+// report.c
+void finding_from(Thread *t, u32 code, u32 site, u64 addr, u32 size, u32 other_site, u32 other_block, u32 other_thread,
+                  const char *what);
+void report_deadlock(Runtime *rt);
+
+// async.c
+void free_async(Fiber *f);
+void start_async(Fiber *f);
+
+// order.c: empty where nothing is checked
+#ifdef CHECK
+void order_start_launch(Runtime *rt);
+void order_end_launch(Runtime *rt);
+void order_start_block(Slot *s);
+void order_end_slot(Slot *s);
+void order_arrive(Thread *t, Barrier *b);
+void order_barrier(Slot *s, Barrier *b, u32 whole);
+#else
+INL void order_start_launch(Runtime *rt) {}
+INL void order_end_launch(Runtime *rt) {}
+INL void order_start_block(Slot *s) {}
+INL void order_end_slot(Slot *s) {}
+INL void order_arrive(Thread *t, Barrier *b) {}
+INL void order_barrier(Slot *s, Barrier *b, u32 whole) {}
+#endif
+
+INL Slot *slot_of(const Thread *t) { return (Slot *)t->block; }
+INL Runtime *runtime_of(const Thread *t) { return (Runtime *)t->launch->runtime; }
+INL Fiber *fiber_of(const Thread *t) { return (Fiber *)t->fiber; }
+INL u64 next_random(Runtime *rt) {  // xorshift64*
+    u64 x = rt->random;
+    x ^= x >> 12; x ^= x << 25; x ^= x >> 27;
+    rt->random = x;
+    return (x * 0x2545F4914F6CDD1Dull) >> 32;
+}
+#endif

@@ -1,0 +1,240 @@
+// Memory accesses: bounds, alignment and initialisation, then the race checks (order.h). The macros of mem.h end here.
+// Without CHECK only the ordered accesses, atomics and copies are left.
+#include "order.h"
+
+void local_pop(Thread *t, u8 *local) { t->local_top = local; }
+
+u8 *local_push(Thread *t, u32 bytes, u32 align) {
+    u8 *p = (u8 *)(((u64)t->local_top + align - 1) & ~(u64)(align - 1));
+    if (UNLIKELY(bytes > t->local_end - p || p > t->local_end)) {
+        finding(t, 8003, NO_SITE, 0, bytes, "the call chain needs more local memory than was set aside");
+        stop_launch(t, 8003);
+    }
+    t->local_top = p + bytes;
+#ifdef CHECK
+    memset(p, 0xAA, bytes);
+    memset(t->local_state + (p - t->local), 0, bytes);
+#endif
+    return p;
+}
+
+INL int is_strong(Order o) { return o != ORD_WEAK && o != ORD_CONST; }
+
+#ifdef CHECK
+INL int all_init(const u8 *state, u32 n) {
+    u64 x;
+    switch (n) {
+    case 1: return *state & STATE_INIT;
+    case 2: return (*(const u16 *)state & 0x0101) == 0x0101;
+    case 4: return (*(const u32 *)state & 0x01010101) == 0x01010101;
+    }
+    for (u32 i = 0; i < n; i += 8) {
+        u32 k = n - i;
+        if (k < 8) {
+            for (; i < n; i++) if (!(state[i] & STATE_INIT)) return 0;
+            return 1;
+        }
+        memcpy(&x, state + i, 8);
+        if ((x & 0x0101010101010101) != 0x0101010101010101) return 0;
+    }
+    return 1;
+}
+
+INL void set_init(u8 *state, u32 n) {
+    switch (n) {
+    case 4: *(u32 *)state = 0x01010101; break;
+    case 8: *(u64 *)state = 0x0101010101010101; break;
+    default: memset(state, STATE_INIT, n);
+    }
+}
+
+INL Cell *cell(void *cells, u64 offset, u32 shift) { return (Cell *)cells + (offset >> shift); }
+
+// Each granule of an access; one, nearly always.
+INL void record(Thread *t, Cell *c, u32 shift, u32 kind, const Access *a) {
+    u32 granules = a->n >> shift;
+    for (;;) {
+        if (kind & ACCESS_WRITE) note_write(t, c, a);
+        else note_read(t, c, a);
+        if (LIKELY(granules < 2)) return;
+        granules--, c++;
+    }
+}
+
+static __attribute__((noinline)) void touch_slowly(Thread *t, u8 *state, u32 n, u32 kind, u32 site, u64 addr) {
+    if (kind & ACCESS_READ && !all_init(state, n)) finding(t, 8006, site, addr, n, "read of global memory that nobody wrote");
+    u8 set = (kind & ACCESS_READ ? STATE_READ : 0) | (kind & ACCESS_WRITE ? STATE_WRITTEN | STATE_INIT : 0);
+    for (u32 i = 0; i < n; i++) state[i] |= set;
+}
+
+INL void touch(Thread *t, u8 *state, u32 n, u32 kind, u32 site, u64 addr) {
+    const u32 ones = 0x01010101, set = kind & ACCESS_WRITE ? STATE_INIT | STATE_WRITTEN : STATE_READ;
+    if (n != 4 || (kind & ACCESS_READ && (kind & ACCESS_WRITE || (*(u32 *)state & ones) != ones)))
+        touch_slowly(t, state, n, kind, site, addr);
+    else if (UNLIKELY((*(u32 *)state & set * ones) != set * ones)) *(u32 *)state |= set * ones;
+}
+
+// Finds the allocation, the slow way. A misaligned access is reported and not done.
+static __attribute__((noinline)) Allocation *find_allocation(Thread *t, u64 addr, u32 n, u32 kind, u32 site) {
+    Launch *l = t->launch;
+    u32 low = 0, high = l->n_allocations;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (addr - l->allocations[middle].base < l->allocations[middle].size) low = high = middle;
+        else if (addr < l->allocations[middle].base) high = middle;
+        else low = middle + 1;
+        if (low == high && low < l->n_allocations) {
+            Allocation *a = &l->allocations[low];
+            if (addr - a->base >= a->size || addr - a->base + n > a->size) break;
+            if (kind & ACCESS_WRITE && a->read_only) {
+                finding(t, 8001, site, addr, n, "write to constant memory");
+                return NULL;
+            }
+            if (addr & (n - 1)) {
+                finding(t, 8004, site, addr, n, "misaligned access to global memory");
+                return NULL;
+            }
+            if (!(kind & ACCESS_WRITE && a->read_only))
+                runtime_of(t)->site_allocation[site < t->block->kernel->sites ? site : t->block->kernel->sites] = a;
+            return a;
+        }
+    }
+    finding(t, 8001, site, addr, n, kind & ACCESS_WRITE ? "write outside of every allocation" : "read outside of every allocation");
+    return NULL;
+}
+
+INL u8 *global_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
+    Runtime *rt = runtime_of(t);
+    u32 sites = rt->kernel->sites;
+    Allocation *a = rt->site_allocation[site < sites ? site : sites];
+    u64 offset = addr - a->base;
+    if (UNLIKELY(offset >= a->size || offset + n > a->size || addr & (n - 1) || (kind & ACCESS_WRITE && a->read_only))) {
+        if (!(a = find_allocation(t, addr, n, kind, site))) return NULL;
+        offset = addr - a->base;
+    }
+    if (a->state) touch(t, a->state + offset, n, kind, site, addr);
+    if (LIKELY(a->cells != NULL)) {
+        Access access = {addr, n, site, stamp_of(t, strong), 1, stored, (u8 *)addr};
+        record(t, cell(a->cells, offset, rt->global_shift), rt->global_shift, kind, &access);
+    }
+    return (u8 *)addr;
+}
+
+static __attribute__((noinline)) u8 *bad_shared(Thread *t, u32 addr, u32 n, u32 kind, u32 site) {
+    if (addr >= t->block->shared_bytes || addr + n > t->block->shared_bytes)
+        finding(t, 8002, site, addr, n, kind & ACCESS_WRITE ? "write outside of shared memory" : "read outside of shared memory");
+    else finding(t, 8004, site, addr, n, "misaligned access to shared memory");
+    return NULL;
+}
+
+INL u8 *shared_(Thread *t, u32 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
+    Slot *s = slot_of(t);
+    u8 *host = t->shared + addr;
+    if (UNLIKELY((u64)addr + n > s->block.shared_bytes || addr & (n - 1))) return bad_shared(t, addr, n, kind, site);
+    u8 *state = s->shared_state + addr;
+    if (kind & ACCESS_READ && UNLIKELY(!all_init(state, n)))
+        finding(t, 8005, site, addr, n, "read of shared memory that nobody wrote");
+    if (kind & ACCESS_WRITE) set_init(state, n);
+    u32 shift = s->rt->shared_shift;
+    Access access = {addr, n, site, stamp_of(t, strong), 0, stored, host};
+    record(t, cell(s->cells, addr, shift), shift, kind, &access);
+    return host;
+}
+
+INL u8 *local_(Thread *t, u64 addr, u32 n, u32 kind, u32 site) {
+    u64 offset = addr - (u64)t->local;
+    if (UNLIKELY(offset >= (u64)(t->local_top - t->local) || offset + n > (u64)(t->local_top - t->local))) {
+        finding(t, 8003, site, addr, n, kind & ACCESS_WRITE ? "write outside of local memory" : "read outside of local memory");
+        return NULL;
+    }
+    if (UNLIKELY(addr & (n - 1))) {
+        finding(t, 8004, site, addr, n, "misaligned access to local memory");
+        return NULL;
+    }
+    u8 *state = t->local_state + offset;
+    if (kind & ACCESS_READ && UNLIKELY(!all_init(state, n)))
+        finding(t, 8007, site, addr, n, "read of local memory that was not written");
+    if (kind & ACCESS_WRITE) set_init(state, n);
+    return (u8 *)addr;
+}
+
+INL int in_shared(const Thread *t, u64 addr) { return addr - (u64)t->shared < t->block->shared_bytes; }
+INL int in_local(const Thread *t, u64 addr) { return addr - (u64)t->local < (u64)(t->local_end - t->local); }
+
+INL u8 *generic_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
+    if (in_shared(t, addr)) return shared_(t, addr - (u64)t->shared, n, kind, site, strong, stored);
+    if (in_local(t, addr)) return local_(t, addr, n, kind, site);
+    return global_(t, addr, n, kind, site, strong, stored);
+}
+#define local_(t, a, n, kind, site, strong, stored) local_(t, a, n, kind, site)
+
+#define CHECKED(space, A, T) \
+    T ld_##space##_##T(Thread *t, A a, u32 site) { \
+        const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, 0, NULL); \
+        return LIKELY(p != NULL) ? *(const T *)p : 0; \
+    } \
+    void st_##space##_##T(Thread *t, A a, T v, u32 site) { \
+        u8 *p = space##_(t, a, sizeof(T), ACCESS_WRITE, site, 0, &v); \
+        if (LIKELY(p != NULL)) *(T *)p = v; \
+    }
+#define ALL_CHECKED(T) CHECKED(global, u64, T) CHECKED(shared, u32, T) CHECKED(local, u64, T) CHECKED(generic, u64, T)
+EMU_WIDTHS_(ALL_CHECKED)
+#else
+#define global_(t, a, n, kind, site, strong, stored) ((u8 *)(u64)(a))
+#define shared_(t, a, n, kind, site, strong, stored) ((t)->shared + (u32)(a))
+#define local_ global_
+#define generic_ global_
+SyncObject *sync_new(Launch *l) { return NULL; }
+SyncObject *sync_at(Thread *t, const void *host) { return NULL; }
+void sync_release(Thread *t, SyncObject *s) {}
+void sync_acquire(Thread *t, SyncObject *s) {}
+void order_lanes(Warp *w, u32 lanes) {}
+#endif
+
+void fence(Thread *t, u32 scope) { order_fence(t); }
+
+#define VECTORS(space, A) \
+    void ld_##space##_n(Thread *t, u32 n, A a, u32 site, void *to, Order o) { \
+        if (is_strong(o)) spin_yield(t); \
+        const u8 *p = space##_(t, a, n, ACCESS_READ, site, is_strong(o), NULL); \
+        if (!p) { memset(to, 0, n); return; } \
+        memcpy(to, p, n); \
+        if (is_strong(o)) sync_load(t, p); \
+    } \
+    void st_##space##_n(Thread *t, u32 n, A a, u32 site, const void *from, Order o) { \
+        if (o == ORD_RELEASE || o == ORD_ACQ_REL) order_fence(t); \
+        u8 *p = space##_(t, a, n, ACCESS_WRITE, site, is_strong(o), from); \
+        if (!p) return; \
+        if (is_strong(o)) sync_store(t, p); \
+        memcpy(p, from, n); \
+    } \
+    u8 *at_##space(Thread *t, u32 n, A a, u32 site, Order o) { \
+        if (o == ORD_RELEASE || o == ORD_ACQ_REL) order_fence(t); \
+        u8 *p = space##_(t, a, n, ACCESS_READ | ACCESS_WRITE, site, 1, NULL); \
+        if (!p) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
+        sync_load(t, p); \
+        sync_store(t, p); \
+        return p; \
+    }
+VECTORS(global, u64)
+VECTORS(shared, u32)
+VECTORS(local, u64)
+VECTORS(generic, u64)
+
+#define ORDERED(space, A, T) \
+    T ldo_##space##_##T(Thread *t, A a, u32 site, Order o) { \
+        if (is_strong(o)) spin_yield(t); \
+        const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, is_strong(o), NULL); \
+        if (!p) return 0; \
+        if (is_strong(o)) sync_load(t, p); \
+        return *(const T *)p; \
+    } \
+    void sto_##space##_##T(Thread *t, A a, T v, u32 site, Order o) { \
+        st_##space##_n(t, sizeof(T), a, site, &v, o); \
+    }
+#define ALL_ORDERED(T) ORDERED(global, u64, T) ORDERED(shared, u32, T) ORDERED(generic, u64, T)
+EMU_WIDTHS_(ALL_ORDERED)
+
+u8 *access_global(Thread *t, u64 a, u32 n, u32 kind, u32 site) { return global_(t, a, n, kind, site, 0, NULL); }
+u8 *access_shared(Thread *t, u32 a, u32 n, u32 kind, u32 site) { return shared_(t, a, n, kind, site, 0, NULL); }
+u8 *access_generic(Thread *t, u64 a, u32 n, u32 kind, u32 site) { return generic_(t, a, n, kind, site, 0, NULL); }

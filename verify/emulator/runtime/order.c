@@ -1,0 +1,352 @@
+// What orders accesses: collectives, barriers, and synchronisation through memory.
+//
+// Inside a block a warp knows others by bounds on stamps. Between blocks, and through memory, a SyncObject keeps a log of
+// releases; whoever acquires notes how much of the log it saw, and a clash is looked up there (acquired_knows), which is rare.
+// It errs on the side of silence: an atomic or ordered store releases what a fence of its *warp* covers; after a barrier, a
+// fence of any participant covers all of them; an atomic or ordered load acquires without a fence.
+#ifdef CHECK
+#include "order.h"
+#include <stdlib.h>
+
+typedef struct Release {
+    u32 block, warp, base, own;  // the releaser, and below which stamps it knew its block and itself
+    struct AcquiredList *acquired;
+    u32 n_acquired;              // what its block had acquired
+    u32 previous;                // release of the same block in this log + 1
+    u32 has_known, known[MAX_WARPS];  // beyond base, by warp
+} Release;
+
+struct SyncObject {
+    const void *host;
+    SyncObject *next;            // of the same hash
+    Release *log;
+    u32 n, max, seen;            // the first `seen` releases are in somebody's acquired list
+    u32 *last, n_last;           // by hash of the block: its last release + 1
+    u32 visited, visit;          // of acquired_knows
+};
+
+typedef struct Acquired { SyncObject *object; u32 n, warp, time; } Acquired;
+
+typedef struct AcquiredList {    // of one block, oldest first; outlives the block when a release refers to it
+    struct AcquiredList *older;
+    Acquired *items;
+    u32 n, max, published;
+} AcquiredList;
+
+typedef struct SyncTable {
+    SyncObject **heads;
+    u32 n, n_heads, visit;
+    AcquiredList *published;
+    struct { SyncObject *object; u32 from, n; } *queue;  // of acquired_knows
+    u32 max_queue;
+} SyncTable;
+
+INL u64 hash(u64 x) { return (x * 0x9E3779B97F4A7C15ull) >> 32; }
+
+INL void raise(u32 *bound, u32 to) { if (to > *bound) *bound = to; }
+
+void order_lanes(Warp *w, u32 lanes) {
+    u32 now = w->slot->rt->next_stamp;
+    w->segment = 0;
+    if (lanes == w->live) {
+        w->lane_base = now;
+        return;
+    }
+    if (!(lanes & (lanes - 1))) return;
+    if (!w->seen && !(w->seen = calloc(32 * 32, sizeof *w->seen))) abort();
+    u32 joined[32] = {0};
+    for (u32 m = lanes; m; m &= m - 1)
+        for (u32 o = 0; o < 32; o++) raise(&joined[o], w->seen[__builtin_ctz(m) * 32 + o]);
+    for (u32 m = lanes; m; m &= m - 1) joined[__builtin_ctz(m)] = now;
+    for (u32 m = lanes; m; m &= m - 1) memcpy(&w->seen[__builtin_ctz(m) * 32], joined, sizeof joined);
+}
+
+static void need_known(Slot *s) {
+    if (!s->known && !(s->known = calloc(MAX_WARPS, sizeof *s->known))) abort();
+}
+
+void order_arrive(Thread *t, Barrier *b) {
+    Slot *s = slot_of(t);
+    Warp *w = t->warp;
+    w->segment = 0;
+    if (!b->expected || b->expected == s->block.threads) return;  // of the whole block: nothing to remember
+    raise(&b->base, w->base);
+    if (s->known)
+        for (u32 y = 0; y < MAX_WARPS; y++) raise(&b->known[y], s->known[w->index][y]);
+    raise(&b->known[w->index], s->rt->next_stamp);
+}
+
+void order_barrier(Slot *s, Barrier *b, u32 whole) {
+    u32 now = s->rt->next_stamp, fenced = 0;
+    whole |= !b->expected || b->expected == s->block.threads;
+    for (u32 i = 0; i < s->rt->warps; i++)
+        if (whole || b->lanes[i]) fenced |= s->warps[i].fenced_own > s->warps[i].fenced_base;
+    if (!whole) need_known(s);
+    for (u32 i = 0; i < s->rt->warps; i++) {
+        Warp *w = &s->warps[i];
+        if (!whole && !b->lanes[i]) continue;
+        if (whole) {
+            w->segment = 0;
+            w->base = w->lane_base = now;
+        } else {
+            raise(&w->base, b->base);
+            for (u32 y = 0; y < MAX_WARPS; y++) raise(&s->known[i][y], b->known[y]);
+            order_lanes(w, b->lanes[i]);
+        }
+        if (fenced) w->fenced_own = w->fenced_base = now;
+    }
+    b->base = 0;
+    memset(b->known, 0, sizeof b->known);
+}
+
+static SyncTable *table_of(Runtime *rt) {
+    if (!rt->sync) {
+        rt->sync = calloc(1, sizeof *rt->sync);
+        rt->sync->n_heads = 1024;
+        rt->sync->heads = calloc(rt->sync->n_heads, sizeof *rt->sync->heads);
+    }
+    return rt->sync;
+}
+
+static SyncObject *find(Runtime *rt, const void *host) {
+    if (!rt->sync) return NULL;
+    SyncObject *o = rt->sync->heads[hash((u64)host) & (rt->sync->n_heads - 1)];
+    while (o && o->host != host) o = o->next;
+    return o;
+}
+
+static SyncObject *add(Runtime *rt, const void *host) {
+    SyncTable *table = table_of(rt);
+    if (table->n >= table->n_heads) {
+        u32 n = table->n_heads * 4;
+        SyncObject **heads = calloc(n, sizeof *heads);
+        for (u32 i = 0; i < table->n_heads; i++)
+            for (SyncObject *o = table->heads[i], *next; o; o = next) {
+                SyncObject **head = &heads[hash((u64)o->host) & (n - 1)];
+                next = o->next;
+                o->next = *head;
+                *head = o;
+            }
+        free(table->heads);
+        table->heads = heads;
+        table->n_heads = n;
+    }
+    SyncObject *o = calloc(1, sizeof *o), **head = &table->heads[hash((u64)host) & (table->n_heads - 1)];
+    if (!o) abort();
+    o->host = host;
+    o->next = *head;
+    *head = o;
+    table->n++;
+    return o;
+}
+
+SyncObject *sync_new(Launch *l) {  // keyed by an address that is nobody's
+    static u64 number;
+    return add(l->runtime, (const void *)(++number << 48 | 1));
+}
+
+SyncObject *sync_at(Thread *t, const void *host) {
+    SyncObject *o = find(runtime_of(t), host);
+    return o ? o : add(runtime_of(t), host);
+}
+
+// Forgets the releases in the shared memory of one slot; NULL: all.
+void forget_syncs(Runtime *rt, Slot *only) {
+    for (u32 i = 0; rt->sync && i < rt->sync->n_heads; i++)
+        for (SyncObject *o = rt->sync->heads[i]; o; o = o->next)
+            if (!only || (u64)((u8 *)o->host - only->block.shared) < only->block.shared_bytes) {
+                o->n = o->seen = 0;
+                if (o->last) memset(o->last, 0, o->n_last * sizeof *o->last);
+            }
+}
+
+// A new block starts in the slot (or the slot ends).
+void forget_acquired(Slot *s) {
+    AcquiredList *list = s->acquired;
+    if (!list) return;
+    if (!list->published) {
+        list->n = 0;
+        return;
+    }
+    list->older = s->rt->sync->published;
+    s->rt->sync->published = list;
+    s->acquired = NULL;
+}
+
+void free_acquired(AcquiredList *list) {
+    free(list->items);
+    free(list);
+}
+
+void free_syncs(Runtime *rt) {
+    for (u32 i = 0; rt->sync && i < rt->sync->n_heads; i++)
+        for (SyncObject *o = rt->sync->heads[i], *next; o; o = next) {
+            next = o->next;
+            free(o->log);
+            free(o->last);
+            free(o);
+        }
+    if (!rt->sync) return;
+    for (AcquiredList *list = rt->sync->published, *older; list; list = older) {
+        older = list->older;
+        free_acquired(list);
+    }
+    free(rt->sync->heads);
+    free(rt->sync->queue);
+    free(rt->sync);
+    rt->sync = NULL;
+}
+
+// The slot of `last` for a block: its own, or the free one where it goes.
+static u32 *last_of(SyncObject *o, u32 block) {
+    for (u32 i = hash(block) & (o->n_last - 1);; i = (i + 1) & (o->n_last - 1))
+        if (!o->last[i] || o->log[o->last[i] - 1].block == block) return &o->last[i];
+}
+
+static void publish(Thread *t, SyncObject *o, u32 base, u32 own) {
+    Slot *s = slot_of(t);
+    Warp *w = t->warp;
+    if (o->n * 2 + 2 > o->n_last) {
+        o->n_last = o->n_last ? o->n_last * 4 : 8;
+        free(o->last);
+        if (!(o->last = calloc(o->n_last, sizeof *o->last))) abort();
+        for (u32 i = 0; i < o->n; i++) *last_of(o, o->log[i].block) = i + 1;
+    }
+    u32 *last = last_of(o, s->block.linear);
+    Release *r = NULL;
+    for (u32 i = *last; i > o->seen; i = o->log[i - 1].previous)  // nobody saw it yet: it can grow
+        if (o->log[i - 1].warp == w->index) r = &o->log[i - 1];
+    if (!r) {
+        if (o->n == o->max) {
+            o->max = o->max ? o->max * 2 : 2;
+            if (!(o->log = realloc(o->log, o->max * sizeof *o->log))) abort();
+        }
+        r = &o->log[o->n++];
+        *r = (Release){.block = s->block.linear, .warp = w->index, .previous = *last};
+        *last = o->n;
+    }
+    raise(&r->base, base);
+    raise(&r->own, own);
+    if (s->acquired && s->acquired->n) {
+        r->acquired = s->acquired;
+        r->n_acquired = s->acquired->n;
+        s->acquired->published = 1;
+    }
+    if (!s->known) return;
+    r->has_known = 1;
+    for (u32 y = 0; y < MAX_WARPS; y++) raise(&r->known[y], s->known[w->index][y]);
+}
+
+void sync_release(Thread *t, SyncObject *o) {
+    t->warp->segment = 0;
+    runtime_of(t)->any_fence = 1;
+    publish(t, o, t->warp->base, runtime_of(t)->next_stamp);
+}
+
+void sync_acquire(Thread *t, SyncObject *o) {
+    Slot *s = slot_of(t);
+    Runtime *rt = s->rt;
+    Warp *w = t->warp;
+    if (!o->n) return;
+    u32 foreign = 0;
+    for (u32 i = *last_of(o, s->block.linear); i; i = o->log[i - 1].previous) {  // of this block: known at once
+        Release *r = &o->log[i - 1];
+        if (r->warp != w->index) need_known(s), raise(&s->known[w->index][r->warp], r->own);
+        raise(&w->base, r->base);
+        if (r->has_known)
+            for (u32 y = 0; y < MAX_WARPS; y++) raise(&s->known[w->index][y], r->known[y]);
+        foreign++;
+    }
+    if (foreign == o->n) {  // nothing of other blocks; of this warp, it may be another lane's
+        foreign = 0;
+        for (u32 i = 0; i < o->n && !foreign; i++) foreign = o->log[i].warp == w->index;
+        if (!foreign) return;
+    }
+    AcquiredList *list = s->acquired;
+    if (!list && !(s->acquired = list = calloc(1, sizeof *list))) abort();
+    for (u32 i = list->n; i && i + 8 > list->n; i--) {
+        const Acquired *a = &list->items[i - 1];
+        if (a->object == o && a->n == o->n && a->warp == w->index && o->seen == o->n) return;
+    }
+    if (list->n == list->max) {
+        list->max = list->max ? list->max * 2 : 16;
+        if (!(list->items = realloc(list->items, list->max * sizeof *list->items))) abort();
+    }
+    w->segment = 0;
+    list->items[list->n++] = (Acquired){o, o->n, w->index, rt->next_stamp};
+    rt->next_stamp += 64;  // so that a barrier from here on lies above
+    o->seen = o->n;
+}
+
+void order_fence(Thread *t) {
+    Warp *w = t->warp;
+    w->segment = 0;
+    runtime_of(t)->any_fence = 1;
+    w->fenced_own = runtime_of(t)->next_stamp;
+    w->fenced_base = w->base;
+}
+
+void sync_load(Thread *t, const void *host) {
+    if (LIKELY(!runtime_of(t)->any_fence)) return;
+    SyncObject *o = find(runtime_of(t), host);
+    if (o) sync_acquire(t, o);
+}
+
+void sync_store(Thread *t, const void *host) {
+    Warp *w = t->warp;
+    if (LIKELY(!w->fenced_own)) return;
+    publish(t, sync_at(t, host), w->fenced_base, w->fenced_own);
+}
+
+// ---- lookups
+enum { MOST_STEPS = 50000 };
+
+INL int release_knows(const Release *r, u32 warp, u32 stamp) {
+    return stamp < r->base || (warp == r->warp && stamp < r->own) || (r->has_known && stamp < r->known[warp]);
+}
+
+// Queues the releases of `a` that this search has not been through.
+static void queue(SyncTable *table, u32 *n_queue, const Acquired *a) {
+    SyncObject *o = a->object;
+    u32 from = o->visit == table->visit ? o->visited : 0, n = a->n < o->n ? a->n : o->n;
+    if (from >= n) return;
+    o->visit = table->visit;
+    o->visited = n;
+    if (*n_queue == table->max_queue) {
+        table->max_queue = table->max_queue ? table->max_queue * 2 : 64;
+        if (!(table->queue = realloc(table->queue, table->max_queue * sizeof *table->queue))) abort();
+    }
+    table->queue[(*n_queue)++] = (__typeof__(*table->queue)){o, from, n};
+}
+
+// Is the access known to the warp of t from what its block acquired, directly or through what the releasers had acquired?
+int acquired_knows(Thread *t, u32 block, u32 warp, u32 stamp) {
+    Slot *s = slot_of(t);
+    Warp *w = t->warp;
+    SyncTable *table = s->rt->sync;
+    AcquiredList *list = s->acquired;
+    u32 steps = 0, n_queue = 0;
+    if (!list || !list->n) return 0;
+    table->visit++;
+    for (u32 k = list->n; k; k--) {
+        const Acquired *a = &list->items[k - 1];
+        if (a->warp == w->index || a->time < w->base || (s->known && a->time < s->known[w->index][a->warp]))
+            queue(table, &n_queue, a);
+    }
+    for (u32 q = 0; q < n_queue; q++) {
+        SyncObject *o = table->queue[q].object;
+        u32 from = table->queue[q].from, n = table->queue[q].n;
+        for (u32 i = *last_of(o, block); i; i = o->log[i - 1].previous)
+            if (i <= n && release_knows(&o->log[i - 1], warp, stamp)) return 1;
+        for (u32 i = n; i > from; i--) {
+            const Release *r = &o->log[i - 1];
+            for (u32 k = r->n_acquired; k; k--) {
+                if (++steps > MOST_STEPS) return 1;  // too far to tell: no report
+                if (release_knows(r, r->acquired->items[k - 1].warp, r->acquired->items[k - 1].time))
+                    queue(table, &n_queue, &r->acquired->items[k - 1]);
+            }
+        }
+    }
+    return 0;
+}
+#endif
