@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from verify.compile import ARCHES
+from verify.options import DEVICES
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
 from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
@@ -17,7 +18,7 @@ from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Stat
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.
 _GOOD = frozenset({Status.PASSED, Status.COMPILED, Status.NOT_RUN})
-_LACKING = frozenset({"CP9001", "CP9003"})
+_LACKING = frozenset({"CP9001", "CP9003", "CP7106"})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,6 +41,12 @@ def _parser() -> _Parser:
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case (repeatable)")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--arch", default="", choices=["", *ARCHES], help="the GPU's own, or sm_90a without one")
+    p.add_argument(
+        "--device",
+        default="auto",
+        choices=DEVICES,
+        help="where values are compared; auto: a GPU if there is one, otherwise the emulator",
+    )
     p.add_argument("--timeout", type=float, default=120.0, help="seconds per compile and per run")
     p.add_argument("--jobs", type=int, default=1, help="targets at a time (timing is never shared)")
     p.add_argument("--record", action="store_true", help="write baselines/<device>.json")
@@ -145,6 +152,7 @@ def main(argv: list[str] | None = None) -> int:
         timeout=args.timeout,
         record=args.record,
         jobs=args.jobs,
+        device=args.device,
     )
     return check(args.dirs, options, as_json=args.json)
 

@@ -9,15 +9,17 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from verify.isolate import Child, ChildDiedError, ChildTimeoutError
 
 _PACKAGES = (
     "nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-cu12", "nvidia-cutlass-dsl-libs-cu13",
-    "torch", "cuda-bindings", "cuda-core", "numpy",
+    "torch", "cuda-bindings", "cuda-core", "nvidia-cuda-nvrtc", "numpy",
 )  # fmt: skip
 _PROBE_SECONDS = 90.0
 
@@ -88,6 +90,23 @@ def find_nvcc() -> str | None:
         if root and os.access(f"{root}/bin/nvcc", os.X_OK):
             return f"{root}/bin/nvcc"
     return shutil.which("nvcc")
+
+
+@functools.lru_cache(maxsize=1)
+def find_nvrtc() -> str | None:
+    """NVRTC's library, where the bindings that call it are installed too."""
+    try:
+        metadata.version("cuda-bindings")
+    except metadata.PackageNotFoundError:
+        return None
+    for name in ("libnvrtc.so.13", "libnvrtc.so.12"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return name
+    wheels = (Path(entry or ".").glob("nvidia/*/lib/libnvrtc.so.1[0-9]") for entry in sys.path)
+    return next((str(p) for found in wheels for p in sorted(found)), None)
 
 
 def gpu_state() -> dict[str, str]:

@@ -11,12 +11,14 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from verify.baseline import baseline_of
-from verify.compile import DEFAULT_ARCH, CompileJob, compile_ports, job_of
-from verify.environment import Gpu, describe, find_gpu
+from verify.compile import CompileJob, compile_ports, job_of
+from verify.emulated import Slots
+from verify.environment import describe
 from verify.expr import ExprError
 from verify.gpu import Quiet, on_gpu
 from verify.isolate import end_all
@@ -25,6 +27,7 @@ from verify.resolve import resolve
 from verify.spec import Spec, SpecError, load_spec
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict, conclude
+from verify.where import Where, choose
 
 __all__ = ["CompileJob", "Options", "compile_ports", "verify_target", "verify_targets"]
 
@@ -86,12 +89,7 @@ def verify_targets(
     All specs are read first: SpecError names every problem of every target before anything runs.
     """
     specs = load_specs(targets, options.cases)
-    wants_gpu = options.wants("parity")
-    gpu, why = find_gpu() if wants_gpu else (None, "not asked for")
-    arch = options.arch or (gpu.arch if gpu else DEFAULT_ARCH)
-    if gpu is not None and arch != gpu.arch:
-        why = f"compiled for {arch}, but the GPU here is {gpu.arch}"
-        gpu = None
+    where = choose(options)
     done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
 
     def note(result: StageResult) -> bool:
@@ -102,48 +100,63 @@ def verify_targets(
     open_gates = [t for t, spec in specs.items() if note(check_static(t, spec.port.module, spec.port.entry))]
     if options.wants("compile"):
         jobs = [job_of(t, specs[t]) for t in open_gates]
-        for result in compile_ports(jobs, arch, options.jobs, options.timeout):
+        for result in compile_ports(jobs, where.arch, options.jobs, options.timeout):
             note(result)
     ready = [t for t in open_gates if done[str(t)][-1].stage == "compile" and _passed(done[str(t)])]
-    if gpu is not None and wants_gpu:
-        yield from _all_on_gpu(specs, ready, done, gpu, options, note)
+    if where.runs:
+        yield from _all_run(specs, ready, done, where, options, note)
     for target, spec in specs.items():
-        if gpu is None or target not in ready:
-            _close(target, done[str(target)], options, why, note)
-            yield _verdict(target, spec, done[str(target)], gpu, options)
+        if not where.runs or target not in ready:
+            _close(target, done[str(target)], options, where, note)
+            yield _verdict(target, spec, done[str(target)], where, options)
 
 
 def _passed(done: list[StageResult]) -> bool:
     return all(s.status is Status.PASSED for s in done)
 
 
-def _all_on_gpu(
+@contextmanager
+def _runner(where: Where, options: Options) -> Iterator[Callable[[Path, Spec], list[StageResult]]]:
+    """What runs a target's last stages on the device; may be called from several threads."""
+    if where.gpu is not None:
+        gpu, quiet = where.gpu, Quiet()
+        yield lambda target, spec: on_gpu(target, spec, gpu, options, quiet)
+        return
+
+    def emulate(target: Path, spec: Spec) -> list[StageResult]:
+        with slots.one() as slot:
+            return [slot.serve(target, spec, options)]
+
+    with closing(Slots(where.arch, options.timeout)) as slots:
+        yield emulate
+
+
+def _all_run(
     specs: dict[Path, Spec],
     ready: list[Path],
     done: dict[str, list[StageResult]],
-    gpu: Gpu,
+    where: Where,
     options: Options,
     note: Callable[[StageResult], bool],
 ) -> Iterator[Verdict]:
     """Parity of several targets at a time, each in its own children; benches one after the other, while no
     parity runs."""
-    quiet = Quiet()
 
     def one(target: Path) -> list[StageResult]:
         try:
-            return on_gpu(target, specs[target], gpu, options, quiet)
+            return run(target, specs[target])
         except Exception:  # a bug met by one target must not cost the others their results
             return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
 
-    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+    with _runner(where, options) as run, ThreadPoolExecutor(max(1, options.jobs)) as pool:
         waiting = {pool.submit(one, t): t for t in ready}
         try:
             for future in as_completed(waiting):
                 target = waiting[future]
                 for result in future.result():
                     note(result)
-                _close(target, done[str(target)], options, "", note)
-                yield _verdict(target, specs[target], done[str(target)], gpu, options)
+                _close(target, done[str(target)], options, where, note)
+                yield _verdict(target, specs[target], done[str(target)], where, options)
         except BaseException:
             for future in waiting:
                 future.cancel()
@@ -183,7 +196,7 @@ def _close(
     target: Path,
     done: list[StageResult],
     options: Options,
-    no_gpu: str,
+    where: Where,
     note: Callable[[StageResult], bool],
 ) -> None:
     """Say NOT_RUN and why for each stage that did not run."""
@@ -199,12 +212,10 @@ def _close(
         elif closed is not None and closed.stage == "compile":
             note(_stage(name, target, Status.NOT_RUN, closed.code, closed.message))
         else:
-            note(_stage(name, target, Status.NOT_RUN, "CP9002", no_gpu))
+            note(_stage(name, target, Status.NOT_RUN, where.code, where.why))
 
 
-def _verdict(
-    target: Path, spec: Spec, stages: list[StageResult], gpu: Gpu | None, options: Options
-) -> Verdict:
+def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, options: Options) -> Verdict:
     status, proven = conclude(stages)
     verdict = Verdict(
         target=str(target),
@@ -213,12 +224,12 @@ def _verdict(
         proven=proven,
         stages=stages,
         hashes=hashes(target, spec),
-        environment=describe(gpu),
+        environment=describe(where.gpu),
         seed=options.seed,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
-    if options.record and gpu is not None and status is Status.PASSED:
+    if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
         folder = target / "baselines"
         folder.mkdir(exist_ok=True)
         write_json(folder / f"{gpu.slug}.json", baseline_of(verdict, gpu))

@@ -36,7 +36,10 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
                 Finding("CP6001", "error", p, Span(f"{outcome.out}/spec.toml")) for p in error.problems
             )
             outcomes[k] = replace(outcome, findings=outcome.findings + findings)
-    options = Options(arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers)
+    # Without a GPU `port` compiles only; `cuteport verify` goes on to the emulator.
+    options = Options(
+        arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers, device="gpu"
+    )
     compiled = 0
 
     def seen(result: StageResult) -> None:

@@ -27,6 +27,12 @@ def verify(
     jobs: Annotated[
         int, typer.Option("-j", "--jobs", metavar="N", help="Targets at a time; timing is never shared.")
     ] = 1,
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device", metavar="NAME", help="auto (a GPU, otherwise the emulator), gpu or emulator."
+        ),
+    ] = "auto",
     record: Annotated[bool, typer.Option("--record", help="Write baselines/<device>.json.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -34,7 +40,7 @@ def verify(
     from translator.runs import record_bug
     from verify.__main__ import check, stages_of
     from verify.compile import ARCHES
-    from verify.options import Options
+    from verify.options import DEVICES, Options
 
     try:
         wanted = stages_of(stages)
@@ -42,5 +48,8 @@ def verify(
         raise typer.BadParameter(str(error), param_hint="--stages") from None
     if arch and arch not in ARCHES:
         raise typer.BadParameter(f"{arch!r} is none of {', '.join(ARCHES)}", param_hint="--arch")
-    options = Options(wanted, tuple(case or ()), seed, arch or "", timeout, record, jobs)
+    chosen = next((d for d in DEVICES if d == device), None)
+    if chosen is None:
+        raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
+    options = Options(wanted, tuple(case or ()), seed, arch or "", timeout, record, jobs, chosen)
     return check(dirs, options, as_json=as_json, on_bug=lambda e: typer.echo(record_bug(e), err=True))
