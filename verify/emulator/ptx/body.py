@@ -12,7 +12,7 @@ from verify.emulator.ptx.operands import Names, Scope
 from verify.emulator.ptx.variables import REGISTER_TYPES, declare
 
 LOC = (
-    r"\.loc\s++(?P<file>\d{1,9})\s++(?P<line>\d{1,9})\b(?:[^\S\n]++\d++)?+"
+    r"\.loc\s++(?P<file>\d{1,9})\s++(?P<line>\d{1,9})\s++\d++\b"
     rf"(?:\s*+,\s*+function_name\s++{NAME}(?:\s*+\+\s*+\d++)?+\s*+,\s*+inlined_at\s++\d++\s++\d++\s++\d++)?+"
 )
 # The groups' last name says what a statement is: line, label, table, open, close, args, rest.
@@ -46,6 +46,7 @@ _BARE = frozenset(
         *("cp", "wgmma", "griddepcontrol", "tcgen05"),
     )
 )
+_MAX_DEPTH = 64  # of braces in braces
 _SPACES: dict[str, Space] = {"shared": "shared", "local": "local", "param": "param"}
 
 
@@ -90,6 +91,8 @@ def _statements(source: Text, at: int) -> tuple[list[re.Match[str]], list[dict[s
             if not scopes:
                 return found, labels, at
         elif kind == "open":
+            if len(scopes) == _MAX_DEPTH:
+                raise source.error(f"more than {_MAX_DEPTH} scopes in each other", statement.start())
             labels.append({})
             scopes.append(labels[-1])
         elif kind == "label" or kind == "table":
@@ -250,6 +253,8 @@ class _Reader:
         elif name == "pragma":
             if not _PRAGMA.fullmatch(rest):
                 raise PtxError("CP7101", f"not a pragma: {brief(rest)}")
+        elif name in ("global", "const"):
+            raise PtxError("CP7103", f".{name} variables in functions are not supported")
         else:
             raise PtxError("CP7101", f"unknown directive .{name} in a function")
 

@@ -7,15 +7,16 @@ import struct
 from math import prod
 from typing import TypeAlias
 
-from verify.emulator.ptx.lexical import NAME, brief, number, split
+from verify.emulator.ptx.constants import number
+from verify.emulator.ptx.lexical import NAME, brief, split
 from verify.emulator.ptx.module import SIZES, Imm, PtxError, Reloc
 
 # A variable of more bytes than this has no initial value: its bytes would be held in memory.
 _MAX_BYTES = 1 << 28
 
 _ADDRESS = re.compile(
-    rf"(?:(?P<mask>0[xX][fF]{{2}}0{{0,14}})\s*\()?\s*(?P<generic>generic\s*\(\s*)?(?P<name>{NAME})\s*(?(generic)\)|)\s*"
-    r"(?:(?P<sign>[+-])\s*(?P<addend>-?\s*\w+)\s*)?(?(mask)\)|)",
+    rf"(?:(?P<mask>0[xX][fF]{{2}}0{{0,14}})\s*+\()?\s*+(?P<generic>generic\s*+\(\s*+)?(?P<name>{NAME})\s*+(?(generic)\)|)\s*+"
+    r"(?:(?P<sign>[+-])\s*+(?P<addend>-?\s*+\w+)\s*+)?(?(mask)\)|)",
     re.ASCII,
 )
 _FLOAT_CODES = {"f16": "<e", "f32": "<f", "f64": "<d"}

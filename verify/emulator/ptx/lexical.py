@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-import struct
 from bisect import bisect_right
 
-from verify.emulator.ptx.module import Imm, PtxError
+from verify.emulator.ptx.module import PtxError
 
 NAME = r"(?:[A-Za-z][\w$]*+|[_$%][\w$]++)"
 
 _COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/|/\*|"', re.DOTALL)
-_INT = re.compile(
-    r"(-?)\s*+(?:0[xX]([0-9a-fA-F]{1,40})|0[bB]([01]{1,80})|(0[0-7]{0,40})|([1-9]\d{0,40}))U?", re.ASCII
-)
-_BITS = re.compile(r"(-?)\s*+0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))", re.ASCII)
-_DECIMAL = re.compile(r"-?\s*+(?:\d++\.\d*|\.\d++|\d++(?=[eE]))(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
 
 class Text:
@@ -80,37 +74,6 @@ def split(text: str) -> list[str]:
 
 
 _SPLIT = re.compile(r"[,{}\[\]()]")
-
-
-def integer(text: str) -> int | None:
-    """The value of an integer as PTX writes it (decimal, 0x…, 0b…, octal 0…, suffix U), else None.
-
-    PtxError CP7101 if it doesn't fit in 64 bits.
-    """
-    found = _INT.fullmatch(text)
-    if not found:
-        return None
-    sign, *digits = found.groups()
-    value = next(int(part, base) for part, base in zip(digits, (16, 2, 8, 10), strict=True) if part)
-    value = -value if sign else value
-    if not -(2**63) <= value < 2**64:
-        raise PtxError("CP7101", f"the number {text} does not fit in 64 bits")
-    return value
-
-
-def number(text: str) -> Imm | None:
-    """A constant: an integer, `0f…`, `0d…`, or a decimal float (double precision). Else None."""
-    value = integer(text)
-    if value is not None:
-        return Imm(value)
-    if found := _BITS.fullmatch(text):
-        sign, single, double = found.groups()
-        if single:
-            return Imm(int(single, 16) ^ (1 << 31 if sign else 0), "f32")
-        return Imm(int(double, 16) ^ (1 << 63 if sign else 0), "f64")
-    if _DECIMAL.fullmatch(text):
-        return Imm(struct.unpack("<Q", struct.pack("<d", float("".join(text.split()))))[0], "f64")
-    return None
 
 
 def brief(text: str) -> str:

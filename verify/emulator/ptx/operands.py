@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
-from verify.emulator.ptx.lexical import NAME, brief, integer, number, split
-from verify.emulator.ptx.module import Addr, Operand, Pair, PtxError, Reg, Special, Sym, Vec
+from verify.emulator.ptx.constants import expression, number
+from verify.emulator.ptx.lexical import NAME, brief, split
+from verify.emulator.ptx.module import Addr, Imm, Operand, Pair, PtxError, Reg, Special, Sym, Vec
 
 _AXES = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
 SPECIALS: frozenset[str] = frozenset(
@@ -25,8 +26,10 @@ SPECIALS: frozenset[str] = frozenset(
 )
 
 _NAME = re.compile(NAME, re.ASCII)
-_OFFSET = re.compile(rf"({NAME})\s*+(?:([+-])\s*+(-?\s*+\w+))?", re.ASCII)
-_DIGITS = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
+_BASED = re.compile(rf"({NAME})\s*+([+-].*)?", re.ASCII | re.DOTALL)
+_PAIR = re.compile(rf"({NAME}|_)\s*+\|\s*+({NAME}|_)", re.ASCII)
+_SELECTED = re.compile(rf"{NAME}\.[bhxyzw]\d?", re.ASCII)
+_MAX_DIGITS = 9  # of the number in a register's name
 
 
 class Names:
@@ -47,6 +50,15 @@ class Names:
         return found
 
 
+def _numbered(name: str) -> Iterator[tuple[str, int]]:
+    """Every way to read `name` as a stem and a number without leading zeros: `%r12` is %r 12, %r1 2."""
+    for cut in range(len(name) - 1, max(0, len(name) - _MAX_DIGITS - 1), -1):
+        if not "0" <= name[cut] <= "9":
+            return
+        if name[cut] != "0" or cut == len(name) - 1:
+            yield name[:cut], int(name[cut:])
+
+
 class Scope:
     """What the names between one pair of braces mean."""
 
@@ -57,6 +69,9 @@ class Scope:
         names.scopes += 1
         self.names: dict[str, Reg | Sym] = {}
         self.ranges: dict[str, tuple[int, str]] = {}  # prefix: (how many, type) of `.reg .f32 %f<5>`
+        self.first: dict[
+            str, int
+        ] = {}  # stem: the lowest number of a `stem`N that no range of this stem declared
         self.cache: dict[str, Operand | None] = {"_": None}
 
     def add_symbol(self, name: str) -> str:
@@ -73,13 +88,13 @@ class Scope:
 
     def add_registers(self, prefix: str, count: int, kind: str) -> None:
         """Declares `prefix`0 … `prefix`count-1. They get into `regs` when they are mentioned."""
-        for other in self.ranges:
-            short, long = sorted((prefix, other), key=len)
-            if long.startswith(short) and (long == short or long[len(short) :].isdigit()):
-                raise PtxError("CP7101", f"the registers {prefix}<…> are declared twice")
-        if any(self._in_range(name, prefix, count) for name in self.names):
-            raise PtxError("CP7101", f"a register of {prefix}<…> is declared twice")
+        lowest = {stem: 10 * index for stem, index in _numbered(prefix) if index}  # %r1<…> begins with %r10
+        taken = any(stem in self.ranges and low < self.ranges[stem][0] for stem, low in lowest.items())
+        if taken or prefix in self.ranges or self.first.get(prefix, count) < count:
+            raise PtxError("CP7101", f"a register of {prefix}<{count}> is declared twice")
         self.ranges[prefix] = (count, kind)
+        for stem, low in lowest.items():
+            self.first[stem] = min(low, self.first.get(stem, low))
         self.cache = {"_": None}
 
     def find(self, name: str) -> Reg | Sym | None:
@@ -103,20 +118,15 @@ class Scope:
         if name in self.names or self._ranged(name) or name in SPECIALS:
             raise PtxError("CP7101", f"{name} is declared twice")
         self.names[name] = meaning
+        for stem, index in _numbered(name):
+            self.first[stem] = min(index, self.first.get(stem, index))
         if len(self.cache) > 1:
             self.cache = {"_": None}
 
-    @staticmethod
-    def _in_range(name: str, prefix: str, count: int) -> bool:
-        digits = name[len(prefix) :]
-        return bool(name.startswith(prefix) and _DIGITS.fullmatch(digits) and int(digits) < count)
-
     def _ranged(self, name: str) -> Reg | None:
-        for cut in range(len(name) - 1, 0, -1):
-            if not "0" <= name[cut] <= "9":
-                return None
-            declared = self.ranges.get(name[:cut])
-            if declared and self._in_range(name, name[:cut], declared[0]):
+        for stem, index in _numbered(name):
+            declared = self.ranges.get(stem)
+            if declared and index < declared[0]:
                 unique = self.all.unique(name, self.number)
                 self.all.regs[unique] = declared[1]
                 register = self.names[name] = Reg(unique)
@@ -131,8 +141,8 @@ class Scope:
             return self._address(text)
         if first == "{":
             return self._vector(text)
-        if "|" in text:
-            return self._pair(text)
+        if "|" in text and (pair := _PAIR.fullmatch(text)):
+            return self._pair(*pair.groups())
         if _NAME.fullmatch(text):
             found = self.find(text)
             if found is not None:
@@ -147,6 +157,9 @@ class Scope:
         constant = number(text)
         if constant is not None:
             return constant
+        computed = expression(text)
+        if computed is not None:
+            return Imm(computed)
         base, offset = self._based(text)
         if isinstance(base, Sym):
             return Sym(base.name, offset)
@@ -161,10 +174,10 @@ class Scope:
 
     def _based(self, text: str) -> tuple[Reg | Sym, int]:
         """`name`, `name+4`, `name+-4` or `name-4`: what is named, and the offset."""
-        found = _OFFSET.fullmatch(text)
+        found = _BASED.fullmatch(text)
         if not found:
-            if re.match(rf"{NAME}\.[bh]\d|.*[*/()<>&^~?]|.*\d\s*[+-]", text, re.ASCII):
-                raise PtxError("CP7103", f"expressions and selectors are not supported: {brief(text)}")
+            if _SELECTED.fullmatch(text):
+                raise PtxError("CP7103", f"parts of registers are not supported: {brief(text)}")
             raise PtxError("CP7101", f"not an operand: {brief(text)}")
         base = self.find(found[1])
         if base is None:
@@ -172,10 +185,10 @@ class Scope:
             raise PtxError("CP7101", f"{brief(found[1])} {what}")
         if not found[2]:
             return base, 0
-        offset = integer(found[3])
+        offset = expression(found[2])
         if offset is None:
-            raise PtxError("CP7101", f"{brief(found[3])} is no offset")
-        return base, -offset if found[2] == "-" else offset
+            raise PtxError("CP7101", f"{brief(found[2])} is no offset")
+        return base, offset
 
     def _address(self, text: str) -> Addr:
         if text[-1] != "]" or "[" in text[1:] or "]" in text[:-1]:
@@ -189,7 +202,7 @@ class Scope:
             coords = tuple(item for item in items if item is not None)
             if len(coords) != len(items):
                 raise PtxError("CP7101", f"a coordinate is missing: {brief(text)}")
-        absolute = integer(first)
+        absolute = expression(first)
         if absolute is not None:
             return Addr(None, absolute, coords)
         base, offset = self._based(first)
@@ -201,12 +214,8 @@ class Scope:
             raise PtxError("CP7101", f"not a vector: {brief(text)}")
         return Vec(tuple(self.operand(item) for item in items))
 
-    def _pair(self, text: str) -> Pair:
-        parts = text.split("|")
-        if len(parts) != 2:
-            raise PtxError("CP7101", f"not a pair: {brief(text)}")
-        first, second = (self.operand(part.strip()) for part in parts)
-        for one in (first, second):
-            if not (one is None or isinstance(one, Reg)):
-                raise PtxError("CP7101", f"not a pair of registers: {brief(text)}")
+    def _pair(self, *parts: str) -> Pair:
+        first, second = (self.operand(part) for part in parts)
+        if not all(one is None or isinstance(one, Reg) for one in (first, second)):
+            raise PtxError("CP7101", f"not a pair of registers: {' | '.join(parts)}")
         return Pair(first, second)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from math import prod
 
+from verify.emulator.ptx.constants import expression
 from verify.emulator.ptx.initialiser import initialise
-from verify.emulator.ptx.lexical import NAME, brief, integer, split
+from verify.emulator.ptx.lexical import NAME, brief, split
 from verify.emulator.ptx.module import SIZES, PtxError, Reloc, Space, Var
 
 # Types that a variable or register may have; the others of SIZES exist only in opcodes.
@@ -28,7 +29,7 @@ _HEAD = re.compile(
 )
 _MODULE_LEVEL = re.compile(
     r"\s*+(?:\.(extern|visible|weak|common)\b\s*+)?\.(\w++)\s*+"
-    r"(?:\.attribute\s*+\(((?:[^()]|\([^()]*\))*)\)\s*+)?",
+    r"(?:\.attribute\s*+\(((?:[^()]++|\([^()]*+\))*+)\)\s*+)?",
     re.ASCII,
 )
 _DECLARATOR = re.compile(rf"({NAME})\s*+((?:\[[^\[\]]*+\]\s*+)*+)", re.ASCII)
@@ -71,8 +72,8 @@ def _declarator(text: str, space: Space, kind: str, lanes: int, align: int, link
         raise PtxError("CP7101", f"{name} has more than {_MAX_DIMS} dimensions")
     dims: list[int] = []
     for place, written_size in enumerate(sizes):
-        size = integer(written_size)
-        if size is None and not written_size and not place:
+        size = expression(written_size)
+        if not place and (not written_size or (size == 0 and linkage == "extern")):
             size = -1  # unsized until the initial value says how many
         elif size is None or not 0 < size < 1 << 40:
             raise PtxError("CP7101", f"{name} has a dimension that is no positive number, or too large a one")
