@@ -57,7 +57,7 @@ class Pair:
         return self.also.union(*self.codes)
 
     def expected(self, results: Mapping[str, np.ndarray[Any, Any]]) -> list[tuple[str, Any, Any]]:
-        """(what, found, wanted) for each row of `values`; `results` are the buffers after the good twin ran."""
+        """(what, found, wanted) for each row of `values`; `results` are the buffers after the good twin."""
         fills = {b.name: b.initial for b in self.buffers.values() if b.initial is not None}
         return [
             (of, np.asarray(_value(of, results)), np.asarray(_value(wanted, fills)))
@@ -150,6 +150,6 @@ def kernel_text(ptx: str, kernel: str) -> str:
 
 
 def lines_of(kernel_ptx: str) -> frozenset[int]:
-    """Source lines that the kernel's instructions come from; for what was inlined, also where it was called."""
+    """Source lines that the instructions come from; for what was inlined, also where it was called."""
     places = re.findall(r"\.loc\s+\d+ (\d+) \d+(?:,.*?inlined_at \d+ (\d+) \d+)?", kernel_ptx)
     return frozenset(int(n) for place in places for n in place if n)
