@@ -1,5 +1,7 @@
-"""`python -m tests.emulator.single.assemble [PATTERN]`: asks ptxas whether every case is PTX, and names those that
-are not. Needs the CUDA toolkit, no GPU."""
+"""`python -m tests.emulator.single.assemble [PATTERN [TARGET]]`: which cases ptxas refuses.
+
+Needs the CUDA toolkit, no GPU.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def main() -> None:
     every = [(n, c) for n, c in enumerate(cases(target.rstrip("a"))) if pattern.search(c.key)]
     groups = [every[i : i + GROUP] for i in range(0, len(every), GROUP)]
     with ThreadPoolExecutor(2) as pool:
-        found = {key: why for part in pool.map(lambda g: refused(g, target), groups) for key, why in part.items()}
+        found = {
+            key: why for part in pool.map(lambda g: refused(g, target), groups) for key, why in part.items()
+        }
     for key, why in found.items():
         print(f"{key}: {why}")
     print(f"{len(every)} cases, {len(found)} refused")

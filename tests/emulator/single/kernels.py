@@ -1,4 +1,4 @@
-"""The cases as PTX: one entry kernel each, one row of slots per thread, so that nothing can be folded away."""
+"""The cases as PTX: a kernel each that loads a row of slots per thread, so that nothing can be folded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def entry(number: int, case: Case) -> str:
             lines += [f"ld.global.b32 {name}i, [%in+{8 * at}];", f"setp.ne.b32 {name}, {name}i, 0;"]
         elif size == 16:
             registers.append(f".reg .b64 {name}l, {name}h;")
-            lines += [f"ld.global.b64 {name}l, [%in+{8 * at}];", f"ld.global.b64 {name}h, [%in+{8 * at + 8}];"]
+            lines += [
+                f"ld.global.b64 {name}l, [%in+{8 * at}];",
+                f"ld.global.b64 {name}h, [%in+{8 * at + 8}];",
+            ]
             lines.append(f"mov.b128 {name}, {{{name}l, {name}h}};")
             at += 1
         else:
@@ -47,7 +50,10 @@ def entry(number: int, case: Case) -> str:
         elif size == 16:
             registers.append(f".reg .b64 {name}l, {name}h;")
             lines.append(f"mov.b128 {{{name}l, {name}h}}, {name};")
-            lines += [f"st.global.b64 [%out+{8 * at}], {name}l;", f"st.global.b64 [%out+{8 * at + 8}], {name}h;"]
+            lines += [
+                f"st.global.b64 [%out+{8 * at}], {name}l;",
+                f"st.global.b64 [%out+{8 * at + 8}], {name}h;",
+            ]
             at += 1
         else:
             stored = 2 if size == 1 and not _is_vector(case, slot) else size

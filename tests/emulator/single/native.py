@@ -43,7 +43,7 @@ def c_text(case: Case, number: int) -> str:
         elif slot.place != "cc":
             lines.append(f"{c} {name};")
             places[slot.place] = name
-        # As in a wider register: signed types with their sign, to the 16 bits that PTX's narrowest register has.
+        # PTX's narrowest register has 16 bits: a signed byte arrives there with its sign.
         wide = f"(u16)(s8){name}" if slot.type == "s8" else name
         stores.append(f"out[{at}] = (u64){wide};")
         at += 1
@@ -54,15 +54,27 @@ def c_text(case: Case, number: int) -> str:
         lines.append(fill(op.c, places))
     body = " ".join(lines + stores)
     step = f"in += {width(case.sources)}, out += {width(case.results)}"
-    return f"void case_{number}(const u64 *in, u64 *out, int rows) {{ for (; rows--; {step}) {{ {body} }} }}\n"
+    return (
+        f"void case_{number}(const u64 *in, u64 *out, int rows) {{ for (; rows--; {step}) {{ {body} }} }}\n"
+    )
 
 
 def build(chosen: list[Case], folder: Path, flags: Iterable[str] = ("-O0",)) -> ctypes.CDLL:
-    """Compiles the cases. CalledProcessError, with the compiler's message printed, where one does not compile."""
+    """Compiles the cases. CalledProcessError, the compiler's message printed, where one does not compile."""
     source, target = folder / "cases.c", folder / "cases.so"
     text = "".join(c_text(case, number) for number, case in enumerate(chosen))
     source.write_text('#include "arith.h"\n' + text)
-    command = ["cc", "-shared", "-fPIC", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused", "-Wno-parentheses", *flags]
+    command = [
+        "cc",
+        "-shared",
+        "-fPIC",
+        "-ffp-contract=off",
+        "-Wall",
+        "-Wextra",
+        "-Wno-unused",
+        "-Wno-parentheses",
+        *flags,
+    ]
     subprocess.run([*command, f"-I{RUNTIME}", "-o", str(target), str(source), "-lm"], check=True)
     return ctypes.CDLL(str(target))
 

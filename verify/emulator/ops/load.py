@@ -1,7 +1,7 @@
 """Finds opcodes in the tables. The tables are the whitelist: what is not in them is refused.
 
-A kernel uses a few dozen of many thousand opcodes, so rows are read one by one when an opcode's family is first
-asked for, and patterns are matched rather than expanded.
+A kernel uses a few dozen of many thousand opcodes, so rows are read when an opcode's family is first asked
+for, and patterns are matched rather than expanded.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ _KEYS = {"op", "sig", "c", "by", "approx", "second", "statement", "shape", "targ
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table. Keys of the file: `op` the pattern, `sig` the signature separated by spaces, `c`, `by`,
-    `approx`, `second`, `statement`, `shape`, `target` as in Op; `fields` more fields for the handler; `note` for
-    the reader."""
+    """One row of a table.
+
+    Keys of the file: `op` the pattern, `sig` the signature separated by spaces; `c`, `by`, `approx`,
+    `second`, `statement`, `shape`, `target` as in Op; `fields` more fields for the handler; `note` for the reader.
+    """
 
     pattern: Pattern
     values: Mapping[str, Any]

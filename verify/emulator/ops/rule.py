@@ -1,12 +1,12 @@
 """An opcode of the whitelist, and the notation in which the tables write families of opcodes.
 
 A pattern is literal text with groups: `add<r:|.rn|.rz><z:|.ftz>.f32`. A group `<name:a|b|>` is one of its
-alternatives (the empty one too); `@set` among them stands for the alternatives of that set. What a group took,
-without its leading dot, is the field of its name.
+alternatives (the empty one too); `@set` among them stands for the alternatives of that set. What a group
+took, without its leading dot, is the field of its name.
 
 A template (the C text, the signature, the bound) refers to fields:
-`<t>` the field · `<r:rn>` the field, `rn` where it is empty · `<z?x>` x where it is not empty · `<z?x!y>` x or y
-`<t.wide>` the field looked up in the map `wide`.
+`<t>` the field · `<r:rn>` the field, `rn` where it is empty · `<t.wide>` the field in the map `wide`
+`<z?x>` x where the field is not empty · `<z?x!y>` x, or y where it is empty.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Op:
     """One full opcode.
 
     name         `add.rn.ftz.f32`
-    signature    one entry per operand, `role:type`. Roles: `d` destination (`d|p`: a pair `d|p` may stand there),
-                 `a b c e f` sources, `?` after the role: may be missing. Types are those of PTX; `v2.b16` is a
-                 vector of two, whose elements are `{a0}` and `{a1}`; `imm` must be a constant; `addr` an address
-    c            pure ops: C expression of `d`'s bits, or, where `statement`, a statement that assigns `{d0}` …
+    signature    one entry per operand, `role:type`. Roles: `d` destination (`d|p`: a pair `d|p` may stand
+                 there), `a b c e f` sources, `?` after the role: may be missing. Types are PTX's; `v2.b16` is
+                 a vector of two, whose elements are `{a0}` and `{a1}`; `imm` a constant; `addr` an address
+    c            pure ops: C expression of `d`'s bits; where `statement`, a statement that assigns `{d0}` …
     second       C expression of the second destination, where a pair `d|p` may stand
-    by           other ops: name of the emitter's handler, which reads `fields`. mov has both: its handler knows
-                 addresses and vectors, `c` says what it does to bits
+    by           other ops: name of the emitter's handler, which reads `fields`. mov has both: its handler
+                 knows addresses and vectors, `c` says what it does to bits
     approximate  documented error of an approximate op: `2 ulp`, `2^-22 rel`, `2^-20.5 abs`, joined by ` or `
     shape        operands that tell this row from others of the same name: `pack2`, `unpack4` (mov)
     target       the first architecture that has it
