@@ -54,6 +54,12 @@ class Examination:
         return self.can_port and {"GPU", "CUDA bindings", "torch"} <= ok and bool({"NVRTC", "nvcc"} & ok)
 
     @property
+    def can_compare(self) -> bool:
+        """True where ports can at least be compared with the original: on a GPU or in the emulator."""
+        emulator = any(c.name == "emulator" and c.verdict == "ok" for c in self.checks)
+        return self.can_prove or (self.can_port and emulator)
+
+    @property
     def exit_code(self) -> int:
         return EXIT_DONE if self.can_port else EXIT_ENVIRONMENT
 
@@ -227,6 +233,14 @@ def _compiler() -> Found:
     return "missing", "no gcc, cc or clang on PATH"
 
 
+def _emulator() -> Found:
+    """Whether values can be compared without a GPU, by the verifier's own look at the machine."""
+    from verify.where import emulator_gap
+
+    code, gap = emulator_gap()
+    return ("missing", f"{code} {gap}") if gap else ("ok", "ports and originals can run on this CPU")
+
+
 def _reading() -> Found:
     from translator.selftest import read_canary
 
@@ -249,17 +263,24 @@ def _self_test(test: Callable[[], str]) -> Found:
 
 _TORCH = "ports can't be called with tensors, nor compared: install the torch build for your GPU"
 _NVCC = "the original is built with NVRTC instead, and no toolkit headers are there to read with"
-_NVRTC = "the original is built with nvcc; without that too it can't be built, so nothing is compared"
-_NO_PROOF = "ports are compiled but not compared with the original nor timed"
+_NVRTC = (
+    "the original is built with nvcc; without that too it can't be built, so nothing is compared: "
+    "pip install 'cuteport[emulator]'"
+)
+_NO_GPU = "values are compared in the emulator only, and nothing is timed"
+_NO_BINDINGS = "a GPU can't be used: pip install 'cuteport[gpu]'"
+_NO_EMULATOR = "without a GPU, ports are compiled but not compared with the original"
+_NO_COMPILER = "the emulator can't run, and tests that compare with a C compiler's arithmetic are skipped"
 _CHECKS: tuple[tuple[str, Callable[[], Found], str, bool], ...] = (
     ("Python", _python, "nothing runs", True),
     ("CuTe DSL", _dsl, "ports can't be compiled: pip install nvidia-cutlass-dsl==4.8.1", True),
     ("reading CUDA", _reading, "no kernel can be read: pip install libclang==18.1.1", True),
     ("compiling a port", _compiling, "ports are written but not compiled", True),
     ("torch", _torch, _TORCH, False),
-    ("GPU", _gpu, _NO_PROOF, False),
-    ("CUDA bindings", _bindings, f"{_NO_PROOF}: pip install 'cuteport[gpu]'", False),
+    ("GPU", _gpu, _NO_GPU, False),
+    ("CUDA bindings", _bindings, _NO_BINDINGS, False),
     ("NVRTC", _nvrtc, _NVRTC, False),
     ("nvcc", _nvcc, _NVCC, False),
-    ("C compiler", _compiler, "tests that compare with a C compiler's arithmetic are skipped", False),
+    ("C compiler", _compiler, _NO_COMPILER, False),
+    ("emulator", _emulator, _NO_EMULATOR, False),
 )

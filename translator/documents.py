@@ -203,6 +203,7 @@ class DoctorDocument(Document):
 
     checks: list[CheckEntry]
     can_port: bool
+    can_compare: bool
     can_prove: bool
 
     @classmethod
@@ -211,7 +212,7 @@ class DoctorDocument(Document):
             CheckEntry(name=c.name, verdict=c.verdict, detail=c.detail, costs=c.costs, needed=c.needed)
             for c in e.checks
         ]
-        return cls(checks=checks, can_port=e.can_port, can_prove=e.can_prove)
+        return cls(checks=checks, can_port=e.can_port, can_compare=e.can_compare, can_prove=e.can_prove)
 
 
 class ExplainDocument(Document):

@@ -143,6 +143,8 @@ def show_doctor(examined: Examination) -> None:
             console.print(Text(f"         costs: {check.costs}"))
     if examined.can_prove:
         said = "kernels can be ported, compiled, compared with their originals and timed here"
+    elif examined.can_compare:
+        said = "kernels can be ported, compiled and compared in the emulator here; timing needs a GPU machine"
     elif examined.can_port:
         said = "kernels can be ported and compiled here; comparing and timing them needs a GPU machine"
     else:

@@ -41,6 +41,7 @@ def examined(**missing: bool) -> Examination:
         "GPU",
         "CUDA bindings",
         "NVRTC",
+        "emulator",
     )
     needed = names[:4]
     return Examination(
@@ -52,6 +53,8 @@ def test_exit_3_only_where_the_main_job_cannot_run() -> None:
     assert (examined().can_prove, examined().exit_code) == (True, 0)
     without_gpu = examined(GPU=True)
     assert (without_gpu.can_port, without_gpu.can_prove, without_gpu.exit_code) == (True, False, 0)
+    assert without_gpu.can_compare
+    assert not examined(GPU=True, emulator=True).can_compare
     without_dsl = examined(**{"CuTe DSL": True})
     assert (without_dsl.can_port, without_dsl.exit_code) == (False, 3)
 
