@@ -89,7 +89,7 @@ def conv5x5_const_kernel(
     y0 = bidy * TILE_H - RADIUS
     tid = tidy * TILE_W + tidx
     # the tile and its apron, by all threads of the block
-    for k_round in cutlass.range(0, idiv(720 - tid + 511, Int32(512)), 1, unroll=4):
+    for k_round in cutlass.range(0, idiv(720 - tid + 511, Int32(512)), 1):
         k = tid + k_round * 512
         x = x0 + irem(k, Int32(SMEM_W))
         y = y0 + idiv(k, Int32(SMEM_W))

@@ -79,13 +79,13 @@ def layernorm_forward_kernel(
         xr = x + Int64(row) * Int64(C)
         yr = opaque_pointer(out + Int64(row) * Int64(C))
         s = Float32(0.0)
-        for c_round in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1, unroll=4):
+        for c_round in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1):
             c = tidx + c_round * 32
             s = s + xr[c]
         mu = all_lanes_sum(s) / Float32(C)
         # second pass over the row: numerically safer than E[x^2] - E[x]^2, and it comes from L1
         q = Float32(0.0)
-        for c_round_1 in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1, unroll=4):
+        for c_round_1 in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1):
             c_1 = tidx + c_round_1 * 32
             d = xr[c_1] - mu
             q = q + d * d
@@ -93,7 +93,7 @@ def layernorm_forward_kernel(
         if tidx == 0:
             mean[row] = mu
             rstd[row] = rs
-        for c_round_2 in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1, unroll=4):
+        for c_round_2 in cutlass.range(0, idiv(C - tidx + 31, Int32(32)), 1):
             c_2 = tidx + c_round_2 * 32
             yr[c_2] = (xr[c_2] - mu) * rs * (gamma + c_2).load(is_invariant=True) + (beta + c_2).load(is_invariant=True)
 

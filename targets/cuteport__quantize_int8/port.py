@@ -87,7 +87,7 @@ def quantize_int8_kernel(
     in4 = x + Int64(bidx) * Int64(cols)
     out4 = opaque_pointer(q + Int64(bidx) * Int64(cols))
     m = Float32(0.0)
-    for i_round in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1, unroll=4):
+    for i_round in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1):
         i = tidx + i_round * 256
         v_x, v_y, v_z, v_w = ldg_vector(in4 + Int64(i) * 4, 4, 16)
         m = cute.arch.fmax(m, cute.arch.fmax(cute.arch.fmax(cute.math.abs(v_x), cute.math.abs(v_y)), cute.arch.fmax(cute.math.abs(v_z), cute.math.abs(v_w))))
@@ -104,7 +104,7 @@ def quantize_int8_kernel(
     inv = 127.0 / row_max if row_max > 0.0 else Float32(0.0)
     if tidx == 0:
         scale[bidx] = row_max / 127.0
-    for i_round_1 in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1, unroll=4):
+    for i_round_1 in cutlass.range(0, idiv(quads - tidx + 255, Int32(256)), 1):
         i_1 = tidx + i_round_1 * 256
         v_x_1, v_y_1, v_z_1, v_w_1 = ldg_vector(in4 + Int64(i_1) * 4, 4, 16)
         r_x = quantize_one(v_x_1, inv)

@@ -2,7 +2,9 @@
 
 `for (c = t; c < n; c += 32)` can't wrap in C++, where signed overflow is undefined, but in the DSL's loop it
 can: its compiler then doesn't know how often the loop runs and keeps an exit after every element, so that no
-two loads are in flight together. Counted from zero by one, the number of rounds is plain.
+two loads are in flight together. Counted from zero by one, the number of rounds is plain, and the compiler
+unrolls by its own judgement: sixteenfold where the body only loads. `unroll=4` would forbid it more than four
+(a layer norm had 4 loads in flight instead of 16 and ran at 0.85 of the original's speed).
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from translator.passes.integers import known_ranges
 from translator.passes.loops import assigned, invariant
 from translator.passes.ranges import Range, is_index
 
-NVCC_UNROLL = 4  # how far nvcc unrolls a loop of unknown length
 STATEMENTS = 12  # a body up to this long is short
 
 
@@ -64,7 +65,7 @@ def _from_zero(s: ForRange, uids: Iterator[int], known: Mapping[Var, Range]) -> 
         value = x.Binary("+", s.start, value, t)
     body = (Decl(s.var, value, s.span), *s.body)
     zero, one = x.Literal(0, t), x.Literal(1, I32)
-    return replace(s, var=counter, start=zero, stop=rounds, step=one, body=body, unroll=NVCC_UNROLL)
+    return replace(s, var=counter, start=zero, stop=rounds, step=one, body=body)
 
 
 def _as(e: Expr, t: Type) -> Expr:
@@ -72,7 +73,7 @@ def _as(e: Expr, t: Type) -> Expr:
 
 
 def unroll_stepped(model: KernelModel) -> KernelModel:
-    """`model` with its short stepped loops counted from zero and unrolled."""
+    """`model` with its short stepped loops counted from zero."""
     uids = fresh_uids(model)
 
     def function(f: Function) -> Function:

@@ -71,7 +71,7 @@ def barrier_in_loop_kernel(
     r = bidx
     while r < rows:
         acc = Int32(0)
-        for c_round in cutlass.range(0, idiv(n - t + 127, Int32(128)), 1, unroll=4):
+        for c_round in cutlass.range(0, idiv(n - t + 127, Int32(128)), 1):
             c = t + c_round * 128
             acc = acc + (x[r * n + c] & 1023)
         total = block_sum(s.data_ptr(), t, acc)

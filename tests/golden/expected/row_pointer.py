@@ -64,7 +64,7 @@ def row_pointer_kernel(
     if row < rows:
         in_row = opaque_pointer(x + Int64(row) * Int64(cols))
         out_row = out + Int64(row) * Int64(cols)
-        for c_round in cutlass.range(0, idiv(cols - tidx + 31, Int32(32)), 1, unroll=4):
+        for c_round in cutlass.range(0, idiv(cols - tidx + 31, Int32(32)), 1):
             c = tidx + c_round * 32
             out_row[c] = in_row[c] * scale[c]
         if Uint32(tidx) < Uint32(cols):

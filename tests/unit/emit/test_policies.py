@@ -96,7 +96,7 @@ def test_guards_on_one_constant_need_nothing(tmp_path: Path) -> None:
     [
         (
             "for (int i = threadIdx.x; i < n; i += 32) y[i] = 0.f;",
-            "for i_round in cutlass.range(0, idiv(n - tidx + 31, Int32(32)), 1, unroll=4):",
+            "for i_round in cutlass.range(0, idiv(n - tidx + 31, Int32(32)), 1):",
         ),
         ("for (int i = 0; i < n; i++) y[i] = 0.f;", "for i in cutlass.range(0, n, 1):"),
         (
