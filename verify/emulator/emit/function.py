@@ -114,7 +114,7 @@ def _statement(e: Emitting, line: Instr | Call, site: int) -> str:
 
 def _instruction(e: Emitting, i: Instr, site: int) -> str:
     op = find(i.op, shape_of(i))
-    if op.by is None:
+    if op.c is not None:
         return pure(e.names, i, op)
     handler = HANDLERS.get(op.by)
     if handler is None:
