@@ -1,6 +1,6 @@
-"""Floating point by exact rational arithmetic: what a correctly rounded operation gives, in any format and rounding.
+"""Floating point by exact rational arithmetic: what one rounding gives, in any format and direction.
 
-It shares nothing with the emulator's C: numbers are Fractions, and a result is found among its two neighbours.
+It shares nothing with the emulator's C: numbers are Fractions, results found between their neighbours.
 """
 
 from __future__ import annotations
@@ -137,8 +137,7 @@ def divide(x: Number, y: Number) -> Number:
 
 
 def root(x: Number) -> Number:
-    """The square root, exact where it is rational with few bits, otherwise right to 2^-200 of itself and never
-    on a tie."""
+    """The square root: exact where it is rational, otherwise right to 2^-200 of itself, never on a tie."""
     if x.nan or x.zero:
         return x
     if x.negative:

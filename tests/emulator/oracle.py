@@ -9,6 +9,7 @@ from fractions import Fraction
 from tests.emulator import exact
 from tests.emulator.exact import FORMATS, NAN, Number, decode, encode, flush, saturate
 from tests.emulator.oracle_integer import INTEGER, signed
+from tests.emulator.oracle_narrow import convert_narrow, convert_pack
 
 Oracle = Callable[..., list[int]]
 
@@ -21,16 +22,23 @@ def bits_of(kind: str) -> int:
     return int(match[1])
 
 
-def oracle(name: str) -> Oracle | None:
+def oracle(name: str, shape: str = "", constant: int | None = None) -> Oracle | None:
     """A function from the source slots to the result slots; None where there is no oracle."""
     words = name.split(".")
     family = words[0]
-    if family in INTEGER and words[-1] not in FORMATS and words[-1] not in ("f16x2", "bf16x2"):
+    if family == "mov":
+        return _move(bits_of(words[-1]) if words[-1] != "pred" else 1, shape)
+    if family == "lop3":
+        assert constant is not None
+        return _lop3(words, constant)
+    if family in ("selp", "slct"):
+        return INTEGER[family](words)
+    if family in INTEGER and words[-1] not in FORMATS and words[-1] not in ("f16x2", "bf16x2", "f32x2"):
         return INTEGER[family](words)
     if family in _FLOAT:
         kind = words[-1]
         if kind.endswith("x2"):
-            return _packed(_FLOAT[family](words, kind[:-2]))
+            return _packed(_FLOAT[family](words, kind[:-2]), FORMATS[kind[:-2]].bits)
         return _FLOAT[family](words, kind)
     if family == "cvt":
         return _convert(words)
@@ -39,10 +47,35 @@ def oracle(name: str) -> Oracle | None:
     return None
 
 
-def _packed(one: Oracle) -> Oracle:
+def _move(bits: int, shape: str) -> Oracle:
+    """Vectors arrive and leave as one slot per element; 128 bits are two slots."""
+
+    def run(*operands: int) -> list[int]:
+        count = int(shape[-1]) if shape.startswith("pack") else 2 if bits == 128 else 1
+        each = bits // count
+        whole = sum(x << each * i for i, x in enumerate(operands))
+        count = int(shape[-1]) if shape.startswith("unpack") else 2 if bits == 128 else 1
+        each = bits // count
+        return [whole >> each * i & ((1 << each) - 1) for i in range(count)]
+
+    return run
+
+
+def _lop3(words: list[str], table: int) -> Oracle:
+    def run(a: int, b: int, c: int, *q: int) -> list[int]:
+        bits = (table >> (a >> i & 1) * 4 + (b >> i & 1) * 2 + (c >> i & 1) & 1 for i in range(32))
+        d = sum(bit << i for i, bit in enumerate(bits))
+        if not q:
+            return [d]
+        return [d, int(d != 0) | q[0] if words[1] == "or" else int(d != 0) & q[0]]
+
+    return run
+
+
+def _packed(one: Oracle, bits: int) -> Oracle:
     def both(*operands: int) -> list[int]:
-        low = one(*(x & 0xFFFF for x in operands))[0]
-        return [low | one(*(x >> 16 for x in operands))[0] << 16]
+        low = one(*(x & ((1 << bits) - 1) for x in operands))[0]
+        return [low | one(*(x >> bits for x in operands))[0] << bits]
 
     return both
 
@@ -202,7 +235,9 @@ def _compare(words: list[str]) -> Oracle:
 
     def run(a: int, b: int, *rest: int) -> list[int]:
         if kind.endswith("x2"):
-            lanes = [joined(_compared(words, kind[:-2], a >> n & 0xFFFF, b >> n & 0xFFFF), rest) for n in (0, 16)]
+            lanes = [
+                joined(_compared(words, kind[:-2], a >> n & 0xFFFF, b >> n & 0xFFFF), rest) for n in (0, 16)
+            ]
             if family == "setp":
                 return lanes
             one = {"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(words[-2], 0xFFFF)
@@ -231,9 +266,11 @@ def _register(value: int, kind: str) -> int:
 
 
 def _convert(words: list[str]) -> Oracle | None:
-    if "pack" in words:
-        return None
     to, source = words[-2:]
+    if "pack" in words:
+        return convert_pack(words)
+    if to in ("tf32", "e4m3x2", "e5m2x2") or source in ("e4m3x2", "e5m2x2"):
+        return convert_narrow(words)
     if _INTEGERS.match(to) and _INTEGERS.match(source):
         return lambda a: [_integer_to_integer(words, to, source, a)]
     if _INTEGERS.match(to):
@@ -243,8 +280,9 @@ def _convert(words: list[str]) -> Oracle | None:
     if to in FORMATS and source in FORMATS:
         return lambda a: [_float_to_float(words, to, source, a)]
     if to in ("f16x2", "bf16x2") and source == "f32":
+        lane = to[:-2]
         return lambda a, b: [
-            _float_to_float(words, to[:-2], source, b) | _float_to_float(words, to[:-2], source, a) << 16
+            _float_to_float(words, lane, source, b) | _float_to_float(words, lane, source, a) << 16
         ]
     return None
 
