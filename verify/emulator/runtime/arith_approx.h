@@ -21,7 +21,8 @@ static inline double jitter(u64 operation, u64 operands) {
 #define APPROX(x, relative, absolute, operation, operands) \
     approx_moved(x, relative, absolute, jitter(operation, operands))
 static inline double approx_moved(double x, double relative, double absolute, double by) {
-    return x + (fabs(x) * relative + absolute) * by;
+    // Zero, infinity and NaN are results that PTX lists: they stay.
+    return isfinite(x) && x != 0 ? x + (fabs(x) * relative + absolute) * by : x;
 }
 #else
 #define APPROX(x, relative, absolute, operation, operands) (x)
@@ -56,17 +57,19 @@ static inline u32 f32_div_approx(u32 a, u32 b) {
     return f32_div_full(a, b);
 }
 
-// f64: only the upper halves of operand and result take part.
+// f64: only the upper halves of operand and result take part. The result's is rounded to nearest.
+INL u64 upper_half(u64 a) { return (a + 0x80000000ull) & ~0xffffffffull; }
+
 static inline u64 f64_rcp_approx(u64 a) {
     if (is_nan64(a)) return F64_NAN;
     double x = 1.0 / f64_of(a >> 52 & 0x7ff ? a & ~0xffffffffull : a & 1ull << 63);
     u64 r = bits_of_f64(APPROX(x, 0x1p-23, 0, 10, a));
-    return r >> 52 & 0x7ff ? r & ~0xffffffffull : r & 1ull << 63;
+    return r >> 52 & 0x7ff ? upper_half(r) : r & 1ull << 63;
 }
 static inline u64 f64_rsqrt_approx_ftz(u64 a) {
     if (is_nan64(a)) return F64_NAN;
     double x = 1.0 / sqrt(f64_of(a >> 52 & 0x7ff ? a & ~0xffffffffull : a & 1ull << 63));
-    return x == x ? bits_of_f64(APPROX(x, 0x1p-23, 0, 11, a)) & ~0xffffffffull : F64_NAN;
+    return x == x ? upper_half(bits_of_f64(APPROX(x, 0x1p-23, 0, 11, a))) : F64_NAN;
 }
 static inline u64 f64_rsqrt_approx(u64 a) { return f64_out(APPROX(1.0 / sqrt(f64_of(a)), 0x1p-23, 0, 12, a)); }
 
