@@ -74,9 +74,9 @@ def store(e: Emitting, i: Instr, op: Op, site: int) -> str:
     for k, item in enumerate(_items(value, p.vector)):
         lines.append(f"*({C_TYPES[size]}*)(v_ + {k * size}) = {e.names.bits(item, p.type)};")
     if p.order:
-        lines.append(f"STO_{space}_N({n}, {address}, v_, {site}, {p.order});")
+        lines.append(f"STO_{space}_N({n}, {address}, {site}, v_, {p.order});")
     else:
-        lines.append(f"ST_{space}_N({n}, {address}, v_, {site});")
+        lines.append(f"ST_{space}_N({n}, {address}, {site}, v_);")
     return f"{{ {' '.join(lines)} }}"
 
 
