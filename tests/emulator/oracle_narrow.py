@@ -55,7 +55,10 @@ def convert_narrow(words: list[str]) -> Oracle:
             x = decode(a, FORMATS["f32"])
             if x.nan:
                 return [FORMATS["f32"].nan]
-            bits = encode(x, _TF32, mode) << 13
+            bits = encode(x, _TF32, mode)
+            if "satfinite" in words and bits & 0x3FFFF == _TF32.infinity:
+                bits -= 1
+            bits <<= 13
             return [0 if relu and bits >> 31 else bits]
 
         return tf32

@@ -42,8 +42,10 @@ def values(bits: Slots, kind: str) -> Floats:
 
 
 def differs(case: Case, hardware: Slots, emulator: Slots) -> npt.NDArray[np.bool_]:
-    """Rows of the case's inputs in which the two are not the same bits; for approximate opcodes, not within
-    the documented error of each other (both are within it of the true value, and the emulator's rounds once more).
+    """Rows in which the two are not the same bits, or for approximate opcodes not near enough.
+
+    Both are within the documented error of the true value, and the emulator's rounds once more. The rows are
+    the first of the case's inputs.
     """
     if not case.op.approximate:
         return (hardware != emulator).any(axis=1)
