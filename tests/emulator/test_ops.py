@@ -88,7 +88,9 @@ def test_vectors_of_mov_have_a_shape() -> None:
         ("ld.acquire.gpu.global.u64", "ld", {"order": "acquire", "scope": "gpu"}),
         ("ld.param::func.b8", "ld", {"space": "param::func", "type": "b8"}),
         ("st.release.sys.global.u32", "st", {"order": "release", "scope": "sys"}),
-        ("atom.global.relaxed.gpu.add.u32", None, {}),
+        ("atom.add.acq_rel.gpu.global.u32", "atom", {"op": "add", "order": "acq_rel", "scope": "gpu"}),
+        ("ld.global.volatile.u32", "ld", {"order": "volatile", "space": "global"}),
+        ("vote.ballot.sync.b32", "vote", {"what": "ballot"}),
         ("atom.relaxed.gpu.global.add.u32", "atom", {"op": "add", "order": "relaxed", "type": "u32"}),
         ("red.global.add.noftz.f16x2", "red", {"op": "add", "type": "f16x2"}),
         ("atom.global.add.v4.f32", "atom", {"vec": "v4", "type": "f32"}),
@@ -103,14 +105,23 @@ def test_vectors_of_mov_have_a_shape() -> None:
         ("prefetch.global.L2::evict_last", "hint", {}),
     ],
 )
-def test_handlers_get_the_modifiers_as_fields(op: str, by: str | None, fields: dict[str, str]) -> None:
-    if by is None:
-        with pytest.raises(PtxError):
-            ops.find(op)
-        return
+def test_handlers_get_the_modifiers_as_fields(op: str, by: str, fields: dict[str, str]) -> None:
     found = ops.find(op)
     assert found.by == by
     assert {name: found.fields[name] for name in fields} == fields
+
+
+def test_another_order_of_modifiers_is_the_same_opcode() -> None:
+    assert ops.find("cvt.sat.rzi.s32.f32") == ops.find("cvt.rzi.sat.s32.f32")
+    assert ops.find("add.ftz.rn.f32").name == "add.rn.ftz.f32"
+    for op in (
+        "cvt.rn.f64.f32",
+        "cvt.rzi.f32.s32",
+        "mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32",
+        "add.sat.sat.s32",
+    ):
+        with pytest.raises(PtxError):
+            ops.find(op)
 
 
 def test_special_registers() -> None:

@@ -26,8 +26,8 @@ _KEYS = {"op", "sig", "c", "by", "approx", "second", "statement", "shape", "targ
 class Row:
     """One row of a table.
 
-    Keys of the file: `op` the pattern, `sig` the signature separated by spaces; `c`, `by`, `approx`,
-    `second`, `statement`, `shape`, `target` as in Op; `fields` more fields for the handler; `note` for the reader.
+    Keys of the file: `op` the pattern, `sig` the signature separated by spaces; `c`, `by`, `approx`, `second`,
+    `statement`, `shape`, `target` as in Op; `fields` more fields for the handler; `note` for readers.
     """
 
     pattern: Pattern
@@ -55,8 +55,9 @@ class Row:
 
 
 def find(op: str, shape: str = "") -> Op:
-    """The opcode `op`. `shape` tells rows of one name apart by their operands (`pack2`, `unpack2` … of mov).
+    """The opcode `op`, by the manual's order of modifiers (its name may differ from `op` in that alone).
 
+    `shape` tells rows of one name apart by their operands (`pack2`, `unpack2` … of mov).
     PtxError CP7103 where the whitelist lacks it.
     """
     found = _find(op, shape)
@@ -95,12 +96,30 @@ def special(name: str) -> str:
 
 @cache
 def _find(op: str, shape: str) -> Op | None:
-    for row in _family(re.split(r"[.:]", op, maxsplit=1)[0]):
-        if row.values.get("shape", "") == shape:
-            fields = row.pattern.match(op)
-            if fields is not None:
-                return row.op(op, fields)
+    family = [r for r in _family(op.partition(".")[0]) if r.values.get("shape", "") == shape]
+    for row in family:
+        fields = row.pattern.match(op)
+        if fields is not None:
+            return row.op(op, fields)
+    # Handwritten assembly has modifiers in other orders (`atom.add.acq_rel.gpu.u32`); ptxas takes them too.
+    for row in family:
+        name = row.pattern.reordered(op)
+        if name is not None and name.split(".")[-1] == op.split(".")[-1] and _is_free(name):
+            return _find(name, shape)
     return None
+
+
+def _is_free(name: str) -> bool:
+    """Whether the order of the modifiers says nothing: not so where they name phases or directions."""
+    return name.partition(".")[0] not in (
+        "cp",
+        "mma",
+        "wgmma",
+        "mbarrier",
+        "createpolicy",
+        "fence",
+        "ldmatrix",
+    )
 
 
 @cache

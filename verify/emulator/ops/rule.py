@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 _REFERENCE = re.compile(r"<(\w+)(?:\.(\w+))?(?:([:?])([^<>!]*)(?:!([^<>]*))?)?>")
+_ORDERED = re.compile(r"(?:[busf]|bf|tf|e\dm)\d|row$|col$|global$|shared\b|local$|param\b|const$|L2::evict")
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -94,6 +95,25 @@ class Pattern:
                     return rest
         return None
 
+    def reordered(self, op: str) -> str | None:
+        """The pattern's own spelling of `op`, where the two differ in the order of modifiers alone.
+
+        Types, state spaces and layouts keep their order, since it says which operand they are of.
+        """
+        words = op.split(".")
+        return self._reordered(words, 0)
+
+    def _reordered(self, left: list[str], part: int) -> str | None:
+        if part == len(self.parts):
+            return None if left else ""
+        for text in self.parts[part][1]:
+            rest = _without(left, text.removeprefix(".").split(".") if text else [])
+            if rest is not None:
+                tail = self._reordered(rest, part + 1)
+                if tail is not None:
+                    return text + tail
+        return None
+
     def expand(self) -> Iterator[tuple[str, dict[str, str]]]:
         """Every opcode the pattern stands for, with its fields."""
         for choice in itertools.product(*(alternatives for _, alternatives in self.parts)):
@@ -103,6 +123,17 @@ class Pattern:
                 if name
             }
             yield "".join(choice), fields
+
+
+def _without(words: list[str], taken: list[str]) -> list[str] | None:
+    """`words` less those of `taken`; None where one is lacking or out of its order."""
+    left = list(words)
+    for word in taken:
+        ordered = [w for w in left if _ORDERED.match(w)]
+        if word not in left or (_ORDERED.match(word) and ordered[0] != word):
+            return None
+        left.remove(word)
+    return left
 
 
 def parse_pattern(text: str, sets: Mapping[str, str]) -> Pattern:
