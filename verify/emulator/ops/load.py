@@ -26,7 +26,7 @@ _KEYS = {"op", "sig", "c", "by", "approx", "second", "statement", "shape", "targ
 class Row:
     """One row of a table.
 
-    Keys of the file: `op` the pattern, `sig` the signature separated by spaces; `c`, `by`, `approx`, `second`,
+    Keys of the file: `op` the pattern, `sig` the signature, spaces between; `c`, `by`, `approx`, `second`,
     `statement`, `shape`, `target` as in Op; `fields` more fields for the handler; `note` for readers.
     """
 
