@@ -69,7 +69,10 @@ class Memory:
             if _libc.mprotect(guard, _PAGE, 0) != 0:
                 raise OSError(ctypes.get_errno(), "mprotect refused a guard page")
         base = start + _PAGE + room - padded
-        state: npt.NDArray[np.uint8] = np.full(size, INIT if initialised else 0, np.uint8)
+        # Zeros cost nothing until they are touched: a large, sparsely used buffer stays cheap.
+        state: npt.NDArray[np.uint8] = (
+            np.full(size, INIT, np.uint8) if initialised else np.zeros(size, np.uint8)
+        )
         self._by_base[base] = Allocation(base, size, name or f"allocation {len(self._bases)}", state, held)
         insort(self._bases, base)
         return base

@@ -42,6 +42,7 @@ class Finding:
     block: int
     thread: int
     count: int
+    address: int = 0  # of the access: global a host address, shared an offset
 
     @property
     def benign(self) -> bool:
@@ -76,7 +77,9 @@ def describe(raw: Raw, sites: Sites, files: Mapping[int, str], memory: Iterable[
         words.append(f"against block {raw.other_block}, thread {raw.other_thread} at {other}")
     if raw.count > 1:
         words.append(f"{raw.count} times")
-    return Finding(code, "; ".join(w for w in words if w), place, other, raw.block, raw.thread, raw.count)
+    return Finding(
+        code, "; ".join(w for w in words if w), place, other, raw.block, raw.thread, raw.count, raw.addr
+    )
 
 
 def _place(site: int, sites: Sites, files: Mapping[int, str]) -> Place:

@@ -116,7 +116,7 @@ def _instruction(e: Emitting, i: Instr, site: int) -> str:
     op = find(i.op, shape_of(i))
     if op.c is not None:
         return pure(e.names, i, op)
-    handler = HANDLERS.get(op.by)
+    handler = HANDLERS.get(op.by or "")
     if handler is None:
         raise PtxError("CP7103", f"{i.op} is not emulated yet")
     return handler(e, i, op, site)
