@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ _STATUS = {
     "CP7001": Status.AMBIGUOUS,
     "CP7019": Status.AMBIGUOUS,
     "CP7025": Status.AMBIGUOUS,
+    "CP7099": Status.AMBIGUOUS,
     "CP7101": Status.AMBIGUOUS,
     "CP7104": Status.AMBIGUOUS,
     "CP7105": Status.AMBIGUOUS,
@@ -66,6 +67,10 @@ class Verdicted(Exception):  # noqa: N818  it ends the stage with a finding, it 
         self.message = message
         self.line = line
         self.status = status or status_of(code)
+
+
+class _Skipped(Exception):  # noqa: N818  a run that proves nothing, and why
+    pass
 
 
 @dataclass(slots=True)
@@ -175,8 +180,7 @@ def _one(
     if not resolved.launchable:
         record(False, "a grid side is 0: the original's own launch does nothing")
         return
-    size = sum(resolved.elems[a.name] * a.element_bytes for a in spec.buffers)
-    if why := too_large(resolved, size, state.device):
+    if why := too_large(resolved, state.device):
         record(False, why)
         return
     if run.values in state.dropped:
@@ -184,9 +188,10 @@ def _one(
         return
     with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
         inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder))
-        wanted = _original(spec, run, original, inputs, state, atomics)
-        if wanted is None:
-            record(False, f"skipped: {state.dropped[run.values]}")
+        try:
+            wanted = _original(spec, run, original, inputs, state, atomics)
+        except _Skipped as e:
+            record(False, str(e))
             return
         state.launched += 1
         got = [_port(run, port, inputs, state, repeat) for repeat in range(state.repeats.port[run.case.role])]
@@ -212,8 +217,9 @@ def _one(
 
 def _original(
     spec: Spec, run: Run, original: Side, inputs: Inputs, state: _State, atomics: bool
-) -> list[Outputs] | None:
-    """Outputs of the original's repeats; None where these values are outside its domain."""
+) -> list[Outputs]:
+    """Outputs of the original's repeats. _Skipped where the values are outside its domain, or where the
+    emulator takes too long for a large case."""
     try:
         ran = [original.run(run.case.name, inputs, r) for r in range(state.repeats.original)]
         _look("original", ran, run, state)
@@ -237,16 +243,22 @@ def _original(
         finding = Verdicted(e.code, f"{run}: {e.message}", None)
         if e.how != "refused" or e.code in _SUSPECT:
             original.restart()
+        if e.how == "timeout" and state.device == "emulator":
+            raise _Skipped(f"too large for the emulator: {e.message}") from e
         if run.values == "spec" or e.code not in _SUSPECT:
             raise finding from e
-        state.dropped[run.values] = f"the original itself fails on such values: {e.message[:200]}"
-        return None
+        _drop(run, state, f"the original itself fails on such values: {e.message[:200]}")
     except Verdicted as e:
         if run.values == "spec":
             raise
-        state.dropped[run.values] = f"the original itself misbehaves on such values: {e.message[:200]}"
-        return None
+        _drop(run, state, f"the original itself misbehaves on such values: {e.message[:200]}")
     return outputs
+
+
+def _drop(run: Run, state: _State, why: str) -> NoReturn:
+    """Leave these values out from now on."""
+    state.dropped[run.values] = why
+    raise _Skipped(f"skipped: {why}")
 
 
 def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int) -> Outputs:

@@ -29,8 +29,8 @@ _SEEDS_ONLY: dict[str, tuple[Values, ...]] = {
 _EMULATED_SMALL: tuple[Values, ...] = ("spec", "special")
 _EMULATED_BIG: tuple[Values, ...] = ("spec",)
 _BIG_THREADS = 1 << 14
-_MOST_THREADS = 1 << 20
-_MOST_BYTES = 1 << 28
+# Threads and elements of a case, together: a second or so of emulation at a few dozen instructions each.
+_MOST_WORK: Mapping[str, int] = {"boundary": 1 << 24, "typical": 1 << 24, "large": 1 << 22}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,9 @@ def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") ->
     return runs
 
 
-def too_large(resolved: Resolved, size: int, device: Device) -> str:
-    """Why a case with `size` bytes of buffers can't be run on this device, or ""."""
-    if device == "emulator" and resolved.threads > _MOST_THREADS:
-        return f"too large for the emulator: {resolved.threads} threads"
-    if device == "emulator" and size > _MOST_BYTES:
-        return f"too large for the emulator: {size} bytes of buffers"
-    return ""
+def too_large(resolved: Resolved, device: Device) -> str:
+    """Why a case is not run on this device, or ""."""
+    elements = sum(resolved.elems.values())
+    if device == "gpu" or resolved.threads + elements <= _MOST_WORK[resolved.case.role]:
+        return ""
+    return f"too large for the emulator: {resolved.threads} threads, {elements} elements"

@@ -74,7 +74,8 @@ class Role:
 
 ORIGINAL = Role("load_original", "run_original", "CP7002", "CP7006")
 PORT = Role("load_port", "run_port", "CP7004", "CP7005")
-EMULATED_ORIGINAL = Role("load_emulated_original", "emulate_original", "CP7002", "CP7006")
+# The emulator sees what a kernel does wrong; where it dies all the same, it is at fault itself.
+EMULATED_ORIGINAL = Role("load_emulated_original", "emulate_original", "CP7099", "CP7006")
 EMULATED_PORT = Role("load_emulated_port", "emulate_port", "CP7004", "CP7005")
 
 
