@@ -19,6 +19,8 @@ from verify.emulator.ptx.module import PtxError
 
 TABLES = Path(__file__).parent / "tables"
 _ROW = re.compile(r"^\[\[op\]\]\n", re.MULTILINE)
+# Families in which the order of modifiers has a meaning.
+_PHASED = frozenset({"cp", "mma", "wgmma", "wmma", "mbarrier", "createpolicy", "fence"})
 _KEYS = {"op", "sig", "c", "by", "approx", "second", "statement", "shape", "target", "fields", "note"}
 
 
@@ -111,15 +113,7 @@ def _find(op: str, shape: str) -> Op | None:
 
 def _is_free(name: str) -> bool:
     """Whether the order of the modifiers says nothing: not so where they name phases or directions."""
-    return name.partition(".")[0] not in (
-        "cp",
-        "mma",
-        "wgmma",
-        "mbarrier",
-        "createpolicy",
-        "fence",
-        "ldmatrix",
-    )
+    return name.partition(".")[0] not in _PHASED and ".async" not in name
 
 
 @cache
