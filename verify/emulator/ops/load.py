@@ -19,6 +19,7 @@ from verify.emulator.ptx.module import PtxError
 
 TABLES = Path(__file__).parent / "tables"
 _ROW = re.compile(r"^\[\[op\]\]\n", re.MULTILINE)
+_FIRST = re.compile(r'op = "((\w+)[^"]*)"\n')
 # Families in which the order of modifiers has a meaning.
 _PHASED = frozenset({"cp", "mma", "wgmma", "wmma", "mbarrier", "createpolicy", "fence"})
 _KEYS = {"op", "sig", "c", "by", "approx", "second", "statement", "shape", "target", "fields", "note"}
@@ -33,26 +34,33 @@ class Row:
     """
 
     pattern: Pattern
-    values: Mapping[str, Any]
+    toml: str
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The row, read when it is first needed: most rows of a family never match."""
+        return _read(self.toml)
 
     def op(self, name: str, fields: dict[str, str]) -> Op:
         """The opcode with those fields."""
         maps = _words()[1]
 
+        values = self.values
+
         def text(key: str) -> str:
-            return resolve(self.values.get(key, ""), fields, maps)
+            return resolve(values.get(key, ""), fields, maps)
 
         return Op(
             name=name,
             signature=tuple(text("sig").split()),
             c=text("c") or None,
-            by=self.values.get("by"),
-            fields={**self.values.get("fields", {}), **fields},
+            by=values.get("by"),
+            fields={**values.get("fields", {}), **fields},
             approximate=text("approx"),
             second=text("second") or None,
-            statement=self.values.get("statement", False),
-            shape=self.values.get("shape", ""),
-            target=self.values.get("target", "sm_90"),
+            statement=values.get("statement", False),
+            shape=values.get("shape", ""),
+            target=values.get("target", "sm_90"),
         )
 
 
@@ -98,15 +106,15 @@ def special(name: str) -> str:
 
 @cache
 def _find(op: str, shape: str) -> Op | None:
-    family = [r for r in _family(op.partition(".")[0]) if r.values.get("shape", "") == shape]
+    family = _family(op.partition(".")[0])
     for row in family:
         fields = row.pattern.match(op)
-        if fields is not None:
+        if fields is not None and row.values.get("shape", "") == shape:
             return row.op(op, fields)
     # Handwritten assembly has modifiers in other orders (`atom.add.acq_rel.gpu.u32`); ptxas takes them too.
     for row in family:
         name = row.pattern.reordered(op)
-        if name is not None and name.split(".")[-1] == op.split(".")[-1] and _is_free(name):
+        if name is not None and name != op and name.split(".")[-1] == op.split(".")[-1] and _is_free(name):
             return _find(name, shape)
     return None
 
@@ -125,27 +133,29 @@ def _words() -> tuple[dict[str, str], dict[str, dict[str, str]], dict[str, str]]
 
 
 @cache
-def _families() -> dict[str, list[str]]:
-    """The text of each row, by the family (the opcode up to its first dot), unread."""
-    families: dict[str, list[str]] = {}
+def _families() -> dict[str, list[tuple[str, str]]]:
+    """Pattern and text of each row, by the family (the opcode up to its first dot)."""
+    families: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(TABLES.glob("*.toml")):
         for text in _ROW.split(path.read_text())[1:]:
-            family = re.match(r'op = "(\w+)', text)
-            if family is None:
+            first = _FIRST.match(text)
+            if first is None:
                 raise ValueError(f"{path.name}: a row must begin with its op: {text[:60]}")
-            families.setdefault(family[1], []).append(text)
+            families.setdefault(first[2], []).append((first[1], text))
     return families
 
 
 @cache
 def _family(name: str) -> tuple[Row, ...]:
-    return tuple(_row(text) for text in _families().get(name, ()))
+    sets = _words()[0]
+    return tuple(Row(parse_pattern(pattern, sets), text) for pattern, text in _families().get(name, ()))
 
 
-def _row(text: str) -> Row:
+@cache
+def _read(text: str) -> Mapping[str, Any]:
     values = tomllib.loads(text)
     if unknown := set(values) - _KEYS:
         raise ValueError(f"{values['op']}: unknown keys {sorted(unknown)}")
     if "c" not in values and "by" not in values:
         raise ValueError(f"{values['op']}: neither c nor by")
-    return Row(parse_pattern(values["op"], _words()[0]), values)
+    return values
