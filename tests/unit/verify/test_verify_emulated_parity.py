@@ -1,0 +1,182 @@
+"""How parity judges what the emulator saw, on sides that answer as told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from saxpy_target import SPEC
+
+from verify.parity import run_parity
+from verify.plan import plan, too_large
+from verify.resolve import resolve
+from verify.sides import Inputs, SideError, SideRan
+from verify.spec import parse_spec
+from verify.verdict import StageResult, Status, conclude
+
+READ = parse_spec(SPEC)
+LARGE = SPEC + '[[case]]\nname = "huge"\nsizes = { n = 9000000 }\nrole = "large"\n'
+
+
+def found(code: str, line: int = 3, file: str = "port.py", count: int = 1) -> dict[str, Any]:
+    return {
+        "code": code,
+        "message": f"words for {code}",
+        "file": file,
+        "line": line,
+        "ptx": "ld.global.f32 %f1, [%rd1]",
+        "count": count,
+        "block": 1,
+        "thread": 2,
+    }
+
+
+class Told:
+    """A side that computes saxpy and reports findings; `skew` is added in the given repeats."""
+
+    def __init__(
+        self,
+        findings: Callable[[str, int], list[dict[str, Any]]] = lambda _case, _repeat: [],
+        skew: dict[int, float] | None = None,
+        error: SideError | None = None,
+    ) -> None:
+        self.findings = findings
+        self.skew = skew or {}
+        self.error = error
+        self.repeats: list[int] = []
+
+    def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
+        self.repeats.append(repeat)
+        if self.error is not None:
+            raise self.error
+        x, y = (inputs.data[k].view(np.float32) for k in ("x", "y"))
+        out = np.float32(2.5) * x + y + np.float32(self.skew.get(repeat, 0.0))
+        return SideRan({"y": out.view(np.uint8)}, findings=self.findings(case, repeat))
+
+    def restart(self) -> None:
+        pass
+
+
+def judged(original: Told, port: Told, text: str = SPEC) -> StageResult:
+    spec = parse_spec(text)
+    return run_parity("t", spec, plan(spec, (), 0, "emulator"), original, port, device="emulator")
+
+
+def test_clean_sides_pass_and_the_proof_names_the_emulator() -> None:
+    port = Told()
+    result = judged(Told(), port)
+    assert (result.status, result.code) == (Status.PASSED, None)
+    assert result.parity is not None and result.parity.device == "emulator"
+    assert set(port.repeats) == {0, 1, 2}
+    stages = [
+        StageResult(stage="static", target="t", status=Status.PASSED),
+        result,
+    ]
+    assert " counted runs in the emulator; speed not compared" in conclude(stages)[1]
+
+
+@pytest.mark.parametrize(
+    ("side", "code", "status"),
+    [
+        ("original", "CP8011", Status.ORIGINAL_SUSPECT),
+        ("original", "CP8041", Status.ORIGINAL_SUSPECT),
+        ("port", "CP8001", Status.SANITIZER),
+        ("port", "CP8023", Status.SANITIZER),
+        ("port", "CP8041", Status.TIMEOUT),
+    ],
+)
+def test_a_finding_decides_whatever_the_values_are(side: str, code: str, status: Status) -> None:
+    bad = Told(lambda case, _: [found("CP8013"), found(code)] if case == "typical" else [])
+    result = judged(*((bad, Told()) if side == "original" else (Told(), bad)))
+    assert (result.status, result.code) == (status, code)
+    assert f"words for {code} (port.py:3)" in result.message
+    assert f"{side}:" in result.message
+    assert result.line == (3 if side == "port" else None)
+    assert result.parity is not None
+    assert [(f.side, f.code, f.case) for f in result.parity.findings] == [
+        (side, "CP8013", "typical"),
+        (side, code, "typical"),
+    ]
+
+
+def test_a_timeout_does_not_hide_its_cause() -> None:
+    result = judged(Told(), Told(lambda *_: [found("CP8041"), found("CP8021")]))
+    assert result.code == "CP8021"
+
+
+def test_findings_of_the_original_come_before_a_mismatch() -> None:
+    racy = Told(lambda *_: [found("CP8012", file="device.cu")])
+    assert judged(racy, Told(skew={0: 1.0, 1: 1.0, 2: 1.0})).status is Status.ORIGINAL_SUSPECT
+
+
+def test_benign_races_are_notes_counted_by_place() -> None:
+    result = judged(Told(), Told(lambda *_: [found("CP8013", count=2), found("CP8013", line=4)]))
+    assert result.status is Status.PASSED
+    assert result.parity is not None
+    counts = {f.line: f.count for f in result.parity.findings}
+    assert counts[3] == 2 * counts[4] > 4
+
+
+def test_schedules_must_agree() -> None:
+    port = judged(Told(), Told(skew={1: 1e-7}))
+    assert (port.status, port.code) == (Status.WRONG_VALUES, "CP8051")
+    original = judged(Told(skew={1: 0.5}), Told())
+    assert (original.status, original.code) == (Status.ORIGINAL_SUSPECT, "CP8051")
+
+
+def test_odd_values_that_only_the_original_fails_on_are_left_out() -> None:
+    seen: list[str] = []
+
+    class Picky(Told):
+        def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
+            ran = super().run(case, inputs, repeat)
+            if np.isnan(inputs.data["x"].view(np.float32)).any():
+                seen.append(case)
+                ran.findings = [found("CP8001")]
+            return ran
+
+    result = judged(Picky(), Told())
+    assert seen
+    assert result.status is Status.PASSED
+    assert result.parity is not None
+    assert result.parity.findings == []
+    assert any("misbehaves on such values" in r.note for r in result.parity.runs)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("CP7103", Status.NOT_RUN), ("CP7109", Status.NOT_RUN), ("CP7107", Status.AMBIGUOUS)],
+)
+def test_what_the_emulator_cannot_run_is_no_verdict_on_the_port(code: str, status: Status) -> None:
+    result = judged(Told(), Told(error=SideError("refused", code, "add.weird")))
+    assert (result.status, result.code) == (status, code)
+
+
+def test_large_cases_are_left_out_by_their_work() -> None:
+    result = judged(Told(), Told(), LARGE)
+    assert result.parity is not None
+    notes = {r.case: r.note for r in result.parity.runs}
+    assert notes["huge"] == "too large for the emulator: 9000192 threads, 18000000 elements"
+    assert result.status is Status.PASSED
+    spec = parse_spec(LARGE)
+    assert too_large(resolve(spec, spec.case[-1]), "gpu") == ""
+
+
+def test_an_original_that_takes_too_long_proves_nothing() -> None:
+    slow = Told(error=SideError("timeout", "CP7006", "no answer within 120 s"))
+    result = judged(slow, Told())
+    assert (result.status, result.code) == (Status.AMBIGUOUS, "CP7022")
+    assert result.parity is not None
+    assert "too large for the emulator: no answer within 120 s" in [r.note for r in result.parity.runs]
+
+
+def test_the_plan_is_shorter_than_a_gpus_and_keeps_odd_values_on_small_cases() -> None:
+    emulated = plan(READ, (), 0, "emulator")
+    assert len(emulated) < len(plan(READ, (), 0))
+    assert {(r.case.name, r.values) for r in emulated} == {
+        (c, v) for c in ("empty", "one", "typical") for v in ("spec", "special")
+    }
+    big = [r.values for r in plan(parse_spec(LARGE), ("huge",), 0, "emulator")]
+    assert big == ["spec"]
