@@ -54,7 +54,7 @@ def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """Build the original for `arch`; `cubin` and `ptx` go to the folder `out`. Needs no GPU. With `lines`,
     PTX that says the source's lines goes to `ptx.lines`."""
     target, out = Path(job["target"]), Path(job["out"])
-    spec = load_spec(target)
+    spec = load_spec(target).with_original(job.get("original", {}))
     try:
         built = build(target, spec, job["arch"])
         if job.get("lines"):

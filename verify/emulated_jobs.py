@@ -77,7 +77,7 @@ HELD = Emulation()
 def load_emulated_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """Make the built original ready; `ptx` is a file."""
     HELD.forget()
-    HELD.spec = load_spec(Path(job["target"]))
+    HELD.spec = load_spec(Path(job["target"])).with_original(job.get("original", {}))
     ptx = Path(job["ptx"]).read_text(encoding="utf-8")
     HELD.original = _checked(lambda: EmulatedOriginal(HELD.device, ptx, job["names"], spec_of(HELD)))
     return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,10 +113,20 @@ class BuiltOriginal:
 
 
 def build_original(
-    child: ChildSide, place: str, arch: str, folder: Path, *, lines: bool = False
+    child: ChildSide,
+    place: str,
+    arch: str,
+    folder: Path,
+    *,
+    lines: bool = False,
+    original: Mapping[str, str] | None = None,
 ) -> BuiltOriginal:
-    """Build the original in `child`; cubin and PTX go to `folder`. SideError where it does not build."""
+    """Build the original in `child`; cubin and PTX go to `folder`. SideError where it does not build.
+
+    `original` replaces keys of the spec's [original]: another source, another kernel.
+    """
     job = {"do": "build_original", "target": place, "arch": arch, "out": str(folder), "lines": lines}
+    job["original"] = dict(original or {})
     reply = child.once(job, _BUILD_SECONDS)
     ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
     words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])

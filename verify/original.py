@@ -170,6 +170,13 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) ->
     return Built(cubin, ptx, names, f"nvcc ({nvcc})")
 
 
+def match_names(ptx: str, spec: Spec) -> dict[str, str]:
+    """What the kernel and each symbol of the spec are called in a PTX text. BuildError if it isn't plain."""
+    kernels = re.findall(r"\.entry\s+([\w$]+)", ptx)
+    variables = _variables(ptx)
+    return {e: _match(e, variables if e.startswith("&") else kernels) for e in expressions(spec)}
+
+
 def _variables(ptx: str) -> list[str]:
     return re.findall(
         r"^\s*(?:\.visible\s+)?\.(?:global|const)\b.*?([\w$]+)(?:\[\d*\])?(?:\s*=|;)", ptx, re.M
@@ -184,7 +191,9 @@ def _match(expression: str, candidates: list[str]) -> str:
         c for c in candidates if c == ident or re.search(rf"(?<!\d){len(ident)}{ident}(?=[EIPv\W_a-z]|$)", c)
     ]
     if len(found) != 1:
-        raise BuildError(f"nvcc: {len(found)} names in the code can be '{expression}'; NVRTC could tell")
+        raise BuildError(
+            f"{len(found)} names in the code can be '{expression}'; it has: {', '.join(candidates)[:200]}"
+        )
     return found[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -324,6 +325,10 @@ class Spec(Strict):
         for a in self.arg:
             found += [a] if isinstance(a, BufferArg) else a.buffers if isinstance(a, StructArg) else []
         return found
+
+    def with_original(self, keys: Mapping[str, str]) -> Spec:
+        """The spec for another original: `keys` of [original] take the place of its own."""
+        return self.model_copy(update={"original": self.original.model_copy(update=dict(keys))})
 
     @property
     def open_questions(self) -> list[Question]:
