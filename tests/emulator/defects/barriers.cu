@@ -23,7 +23,8 @@ extern "C" __global__ void in_branch_good(const int* x, int* out) {
     if (t >= 16) out[t] = tile[63 - t];
 }
 
-// The number of rounds differs from warp to warp.
+// The number of rounds differs within a warp: some lanes wait in the loop, others behind it. (Between whole
+// warps the barrier only counts arrivals.)
 extern "C" __global__ void trip_count_bad(const int* x, int* out, int n) {
     int t = threadIdx.x;
     int sum = 0;
@@ -152,15 +153,16 @@ extern "C" __global__ void absent_lanes_good(const int* x, int* out) {
     out[lane] = v;
 }
 
-// Both sides of a branch shuffle with a full mask.
+// One side of a branch names all lanes in its shuffle, the other only its own.
 extern "C" __global__ void split_shuffle_bad(const int* x, int* out) {
     int lane = threadIdx.x & 31;
     int v = x[lane];
     if (lane & 1) {
         v = 3 * __shfl_xor_sync(0xffffffffu, v, 2); // DEFECT
     } else {
-        v = 5 + __shfl_xor_sync(0xffffffffu, v, 4); // DEFECT
+        v = 5 + __shfl_xor_sync(0x55555555u, v, 4); // DEFECT
     }
+    __syncwarp(); // DEFECT
     out[lane] = v;
 }
 
@@ -172,6 +174,7 @@ extern "C" __global__ void split_shuffle_good(const int* x, int* out) {
     } else {
         v = 5 + __shfl_xor_sync(0x55555555u, v, 4);
     }
+    __syncwarp();
     out[lane] = v;
 }
 
