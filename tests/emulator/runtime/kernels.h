@@ -15,3 +15,4 @@
 static float as_float(u32 bits) { float f; memcpy(&f, &bits, 4); return f; }
 static u32 as_bits(float f) { u32 bits; memcpy(&bits, &f, 4); return bits; }
 const Kernel emu_kernel = {EMU_ABI};
+const u32 sizes[4] EXPORT = {sizeof(Kernel), sizeof(Launch), sizeof(Allocation), sizeof(Finding)};

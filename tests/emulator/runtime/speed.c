@@ -4,8 +4,9 @@
 KERNEL(saxpy) {  // x, y, a, n
     u32 i = BID * NTID + TID;
     if (i >= (u32)ARG(3)) return;
-    float v = as_float(ARG(2)) * as_float(LD_GLOBAL(u32, GLOBAL(0, i), HERE)) + as_float(LD_GLOBAL(u32, GLOBAL(1, i), HERE));
-    ST_GLOBAL(u32, GLOBAL(1, i), as_bits(v), HERE);
+    float x = as_float(LD_GLOBAL(u32, GLOBAL(0, i), HERE));
+    float y = as_float(LD_GLOBAL(u32, GLOBAL(1, i), HERE));
+    ST_GLOBAL(u32, GLOBAL(1, i), as_bits(as_float(ARG(2)) * x + y), HERE);
 }
 
 KERNEL(matmul, .flags = KERNEL_FIBERS, .static_shared = 2048) {  // a, b, c, n; tiles of 16
@@ -15,6 +16,7 @@ KERNEL(matmul, .flags = KERNEL_FIBERS, .static_shared = 2048) {  // a, b, c, n; 
         ST_SHARED(u32, 4 * (y * 16 + x), LD_GLOBAL(u32, GLOBAL(0, row * n + k + x), HERE), HERE);
         ST_SHARED(u32, 1024 + 4 * (y * 16 + x), LD_GLOBAL(u32, GLOBAL(1, (k + y) * n + column), HERE), HERE);
         bar_sync(t, 0, 0, HERE);
+#pragma GCC unroll 16
         for (u32 j = 0; j < 16; j++)
             sum = fmaf(as_float(LD_SHARED(u32, 4 * (y * 16 + j), HERE)), as_float(LD_SHARED(u32, 1024 + 4 * (j * 16 + x), HERE)), sum);
         bar_sync(t, 0, 0, HERE);

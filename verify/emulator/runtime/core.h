@@ -112,6 +112,11 @@ struct Thread {
     u8 *local, *local_end;
     u8 *local_state;      // runtime: 1 for each byte of local memory that was written
     void *fiber;          // runtime
+    // runtime, copied here for the checks of accesses:
+    u32 shared_bytes, shared_shift, global_shift, sites;
+    u8 *shared_state;
+    struct Cell *shared_cells;
+    Allocation **site_allocation;
 };
 struct Block {
     u8 *shared;           // the shared window, 1024-byte aligned; poisoned when the block starts

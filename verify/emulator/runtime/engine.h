@@ -4,7 +4,7 @@
 #include "core.h"
 
 enum { MAX_WARPS = 32, BARRIERS = 16, MOST_GUARDED_FIBERS = 30000 };
-enum { WAIT_NONE, WAIT_BARRIER, WAIT_COLLECTIVE, WAIT_ACTIVEMASK };
+enum { WAIT_NONE, WAIT_BARRIER, WAIT_COLLECTIVE, WAIT_ACTIVEMASK, WAIT_CLUSTER };
 
 typedef struct Slot Slot;
 typedef struct Runtime Runtime;
@@ -26,10 +26,13 @@ struct Warp {
     u32 want[32];           // per waiting lane: its mask …
     void *mine[32];
     Collective fn[32];
-    // Order of accesses (order.c). Bounds are stamps: what is below is known.
+    // Order of accesses (order.h). Bounds are stamps: what is below is known.
     u32 segment;            // stamp of the running segment, 0: none yet
     u32 base;               // every access of the block below is known to the warp
     u32 lane_base;          // accesses of the warp's own lanes below are known to each other
+    u32 first;              // no access of the block is below; ~0 when blocks run interleaved
+    u32 foreign;            // all below are other blocks'; 0 when blocks run interleaved
+    u32 plain;              // base is all that the warp knows: no collective and no partial barrier since
     u32 fenced_own, fenced_base;  // what the last fence covers: of the warp, of the block
     u32 *seen;              // [32][32]: what a lane knows of another, beyond lane_base; NULL: no partial collective yet
 };
@@ -54,7 +57,6 @@ struct Slot {
     u8 *stacks, *locals;
     u8 *shared_state;             // CHECK: STATE_INIT for each byte of shared memory
     struct Cell *cells;           // CHECK: shadow of shared memory
-    u32 first;                    // stamp below which no access is of this block
     u32 (*known)[MAX_WARPS];      // order: known[x][y]: what warp x knows of y's accesses, beyond base; NULL: not used yet
     struct AcquiredList *acquired;  // order: what was acquired from other blocks (or lanes)
 };
@@ -64,6 +66,7 @@ struct Runtime {
     const Kernel *kernel;
     Slot **slots;
     u32 n_slots, fibers, threads, warps;
+    u32 cluster;                  // blocks of one; they run in neighbouring slots
     u64 next_block, n_blocks;
     u64 step, offset;             // block order of the random schedule
     void *main_sp;
@@ -77,6 +80,7 @@ struct Runtime {
     struct Segment *segments;
     u32 max_segments;
     struct SyncTable *sync;
+    struct Hopper *hopper;        // asynchronous work (hopper_engine.h); NULL: none yet
     u8 scratch[64] __attribute__((aligned(64)));
 };
 
@@ -107,6 +111,11 @@ void report_deadlock(Runtime *rt);
 // async.c
 void free_async(Fiber *f);
 void start_async(Fiber *f);
+
+// hopper*.c
+void hopper_start_block(Slot *s);
+void hopper_thread_exit(Thread *t);
+void hopper_end(Runtime *rt);
 
 // order.c: empty where nothing is checked
 #ifdef CHECK

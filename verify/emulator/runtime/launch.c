@@ -83,15 +83,19 @@ static void start_block(Slot *s) {
     Runtime *rt = s->rt;
     Launch *l = rt->launch;
     Block *b = &s->block;
-    u64 i = rt->next_block++;
+    u64 i = rt->next_block++, n = rt->n_blocks / rt->cluster, rank = i % rt->cluster;  // i: of the cluster
+    i /= rt->cluster;
     if (!(rt->kernel->flags & KERNEL_RESIDENT)) {  // those that wait for each other start in launch order, as on a GPU
-        if (l->schedule == SCHEDULE_REVERSE) i = rt->n_blocks - 1 - i;
-        else if (l->schedule == SCHEDULE_RANDOM) i = (u64)(((u128)i * rt->step + rt->offset) % rt->n_blocks);
+        if (l->schedule == SCHEDULE_REVERSE) i = n - 1 - i;
+        else if (l->schedule == SCHEDULE_RANDOM) i = (u64)(((u128)i * rt->step + rt->offset) % n);
     }
-    b->linear = i;
-    b->ctaid[0] = i % l->grid[0];
-    b->ctaid[1] = i / l->grid[0] % l->grid[1];
-    b->ctaid[2] = i / l->grid[0] / l->grid[1];
+    for (u32 k = 0; k < 3; k++) {
+        u32 size = rt->cluster == 1 ? 1 : l->cluster[k], clusters = l->grid[k] / size;
+        b->ctaid[k] = i % clusters * size + rank % size;
+        i /= clusters;
+        rank /= size;
+    }
+    b->linear = b->ctaid[0] + l->grid[0] * (b->ctaid[1] + l->grid[1] * b->ctaid[2]);
     b->live = rt->threads;
     s->active = 1;
     memset(b->shared, 0xAA, b->shared_bytes);
@@ -102,6 +106,7 @@ static void start_block(Slot *s) {
         w->runnable = w->yielded = w->waiting = w->at_activemask = 0;
     }
     order_start_block(s);
+    hopper_start_block(s);
     if (!rt->fibers) {
         plain_next_ = 0;
         if (l->schedule == SCHEDULE_RANDOM) random_order(rt, rt->threads, &plain_step_, &plain_offset_);
@@ -169,9 +174,15 @@ static void free_slot(Slot *s) {
     free(s);
 }
 
+// Where the schedule begins to look in a block.
+static Thread *first_thread(Slot *s) {
+    return s->threads + (s->rt->fibers && s->rt->launch->schedule == SCHEDULE_REVERSE ? s->rt->threads - 1 : 0);
+}
+
 static void run_blocks(Runtime *rt) {
     u32 active = 0;
     for (u32 i = 0; i < rt->n_slots; i++, active++) start_block(rt->slots[i]);
+    rt->running = first_thread(rt->slots[0]);
     while (active && !rt->stopped) {
         if (rt->fibers) {
             Thread *next = choose(rt);
@@ -190,8 +201,13 @@ static void run_blocks(Runtime *rt) {
         Slot *s = slot_of(rt->running);  // whoever came back here was the last of its block, or the plain fiber
         if (rt->fibers ? s->block.live : plain_next_ < rt->threads) continue;
         s->active = 0;
-        if (rt->next_block < rt->n_blocks) start_block(s);
-        else active--;
+        active--;
+        Slot **cluster = rt->slots + s->index / rt->cluster * rt->cluster;  // its blocks start and make room together
+        u32 busy = 0;
+        for (u32 k = 0; k < rt->cluster; k++) busy |= cluster[k]->active;
+        if (busy || rt->next_block >= rt->n_blocks) continue;
+        for (u32 k = 0; k < rt->cluster; k++, active++) start_block(cluster[k]);
+        rt->running = first_thread(cluster[0]);
     }
 }
 
@@ -199,7 +215,7 @@ static int is_valid(const Kernel *k, const Launch *l) {
     if (k->abi != EMU_ABI || l->abi != EMU_ABI || l->shared_bytes < k->static_shared) return 0;
     u64 threads = (u64)l->block[0] * l->block[1] * l->block[2];
     for (u32 i = 0; i < 3; i++)
-        if (!l->grid[i] || !l->block[i] || l->block[i] > 1024) return 0;
+        if (!l->grid[i] || !l->block[i] || l->block[i] > 1024 || (l->cluster[i] && l->grid[i] % l->cluster[i])) return 0;
     return threads <= 1024 && l->schedule <= SCHEDULE_RANDOM && l->shared_bytes <= 1u << 20;
 }
 
@@ -213,12 +229,15 @@ int emu_run(const Kernel *k, Launch *l) {
     rt->n_blocks = (u64)l->grid[0] * l->grid[1] * l->grid[2];
     rt->random = (l->seed + 1) * 0x9E3779B97F4A7C15ull | 1;
     u64 resident = l->resident ? l->resident : k->flags & KERNEL_RESIDENT ? MOST_GUARDED_FIBERS / rt->threads : 1;
+    rt->cluster = l->cluster[0] * l->cluster[1] * l->cluster[2];
+    if (!rt->cluster || !rt->fibers) rt->cluster = 1;
+    resident = (resident + rt->cluster - 1) / rt->cluster * rt->cluster;
     if (resident > rt->n_blocks) resident = rt->n_blocks;
     rt->n_slots = rt->fibers ? resident : 1;
     l->runtime = rt;
     l->stopped_by = 0;
     the_runtime(rt);
-    if (l->schedule == SCHEDULE_RANDOM) random_order(rt, rt->n_blocks, &rt->step, &rt->offset);
+    if (l->schedule == SCHEDULE_RANDOM) random_order(rt, rt->n_blocks / rt->cluster, &rt->step, &rt->offset);
     u64 stack = ((k->stack_bytes ? k->stack_bytes : 65536) + PAGE - 1ull) & ~(PAGE - 1ull);
     u32 per_slot = rt->fibers ? rt->threads : 1;
     u8 *stacks = map_stacks(stack, (u64)per_slot * rt->n_slots);
@@ -231,6 +250,7 @@ int emu_run(const Kernel *k, Launch *l) {
         run_blocks(rt);
     }
     for (u32 i = 0; rt->slots && i < rt->n_slots; i++) free_slot(rt->slots[i]);
+    hopper_end(rt);
     order_end_launch(rt);
     int end = !good ? END_BAD_LAUNCH : rt->stopped ? END_STOPPED : END_DONE;
     free(rt->slots);

@@ -48,17 +48,17 @@ INL void set_init(u8 *state, u32 n) {
     }
 }
 
-INL Cell *cell(void *cells, u64 offset, u32 shift) { return (Cell *)cells + (offset >> shift); }
+static __attribute__((noinline)) void record_slowly(Thread *t, Cell *c, u32 granules, u32 write, u64 addr, u32 n, u32 site,
+                                                    u32 me, u32 global, const void *stored, const u8 *host) {
+    Access a = {addr, n, site, me, global, stored, host};
+    slow_access(t, c, granules ? granules : 1, write, &a);
+}
 
-// Each granule of an access; one, nearly always.
-INL void record(Thread *t, Cell *c, u32 shift, u32 kind, const Access *a) {
-    u32 granules = a->n >> shift;
-    for (;;) {
-        if (kind & ACCESS_WRITE) note_write(t, c, a);
-        else note_read(t, c, a);
-        if (LIKELY(granules < 2)) return;
-        granules--, c++;
-    }
+INL void record(Thread *t, Cell *c, u32 shift, u32 write, u64 addr, u32 n, u32 site, u32 strong, u32 global, const void *stored,
+                const u8 *host) {
+    u32 me = stamp_of(t, strong), granules = n >> shift;
+    if (UNLIKELY(granules > 1 || !quick(t->warp, c, me, site, global, write)))
+        record_slowly(t, c, granules, write, addr, n, site, me, global, stored, host);
 }
 
 static __attribute__((noinline)) void touch_slowly(Thread *t, u8 *state, u32 n, u32 kind, u32 site, u64 addr) {
@@ -94,8 +94,7 @@ static __attribute__((noinline)) Allocation *find_allocation(Thread *t, u64 addr
                 finding(t, 8004, site, addr, n, "misaligned access to global memory");
                 return NULL;
             }
-            if (!(kind & ACCESS_WRITE && a->read_only))
-                runtime_of(t)->site_allocation[site < t->block->kernel->sites ? site : t->block->kernel->sites] = a;
+            t->site_allocation[site < t->sites ? site : t->sites] = a;
             return a;
         }
     }
@@ -104,18 +103,16 @@ static __attribute__((noinline)) Allocation *find_allocation(Thread *t, u64 addr
 }
 
 INL u8 *global_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
-    Runtime *rt = runtime_of(t);
-    u32 sites = rt->kernel->sites;
-    Allocation *a = rt->site_allocation[site < sites ? site : sites];
+    Allocation *a = t->site_allocation[site < t->sites ? site : t->sites];
     u64 offset = addr - a->base;
     if (UNLIKELY(offset >= a->size || offset + n > a->size || addr & (n - 1) || (kind & ACCESS_WRITE && a->read_only))) {
         if (!(a = find_allocation(t, addr, n, kind, site))) return NULL;
         offset = addr - a->base;
     }
     if (a->state) touch(t, a->state + offset, n, kind, site, addr);
-    if (LIKELY(a->cells != NULL)) {
-        Access access = {addr, n, site, stamp_of(t, strong), 1, stored, (u8 *)addr};
-        record(t, cell(a->cells, offset, rt->global_shift), rt->global_shift, kind, &access);
+    if (LIKELY(a->cells != NULL)) {  // granules lie at multiples of their size, wherever the allocation starts
+        Cell *c = (Cell *)a->cells + ((addr - (a->base & ~31ull)) >> t->global_shift);
+        record(t, c, t->global_shift, kind & ACCESS_WRITE, addr, n, site, strong, 1, stored, (u8 *)addr);
     }
     return (u8 *)addr;
 }
@@ -128,16 +125,13 @@ static __attribute__((noinline)) u8 *bad_shared(Thread *t, u32 addr, u32 n, u32 
 }
 
 INL u8 *shared_(Thread *t, u32 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
-    Slot *s = slot_of(t);
-    u8 *host = t->shared + addr;
-    if (UNLIKELY((u64)addr + n > s->block.shared_bytes || addr & (n - 1))) return bad_shared(t, addr, n, kind, site);
-    u8 *state = s->shared_state + addr;
+    u8 *host = t->shared + addr, *state = t->shared_state + addr;
+    if (UNLIKELY((u64)addr + n > t->shared_bytes || addr & (n - 1))) return bad_shared(t, addr, n, kind, site);
     if (kind & ACCESS_READ && UNLIKELY(!all_init(state, n)))
         finding(t, 8005, site, addr, n, "read of shared memory that nobody wrote");
     if (kind & ACCESS_WRITE) set_init(state, n);
-    u32 shift = s->rt->shared_shift;
-    Access access = {addr, n, site, stamp_of(t, strong), 0, stored, host};
-    record(t, cell(s->cells, addr, shift), shift, kind, &access);
+    record(t, t->shared_cells + (addr >> t->shared_shift), t->shared_shift, kind & ACCESS_WRITE, addr, n, site, strong, 0, stored,
+           host);
     return host;
 }
 

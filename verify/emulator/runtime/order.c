@@ -47,7 +47,7 @@ INL void raise(u32 *bound, u32 to) { if (to > *bound) *bound = to; }
 
 void order_lanes(Warp *w, u32 lanes) {
     u32 now = w->slot->rt->next_stamp;
-    w->segment = 0;
+    w->segment = w->plain = 0;
     if (lanes == w->live) {
         w->lane_base = now;
         return;
@@ -88,6 +88,7 @@ void order_barrier(Slot *s, Barrier *b, u32 whole) {
         if (whole) {
             w->segment = 0;
             w->base = w->lane_base = now;
+            w->plain = 1;
         } else {
             raise(&w->base, b->base);
             for (u32 y = 0; y < MAX_WARPS; y++) raise(&s->known[i][y], b->known[y]);
@@ -248,6 +249,7 @@ void sync_acquire(Thread *t, SyncObject *o) {
     Runtime *rt = s->rt;
     Warp *w = t->warp;
     if (!o->n) return;
+    w->plain = 0;
     u32 foreign = 0;
     for (u32 i = *last_of(o, s->block.linear); i; i = o->log[i - 1].previous) {  // of this block: known at once
         Release *r = &o->log[i - 1];

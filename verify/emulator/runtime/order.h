@@ -15,15 +15,14 @@ typedef struct Cell {     // shadow of one granule
 
 typedef struct Access {   // for the slow paths
     u64 addr;
-    u32 n, site, me, global;
+    u32 n, site, me, global;  // global: 1; 2: shared memory of another block, which is ordered like global memory
     const void *stored;   // value, to tell benign stores; NULL: none
     const u8 *host;
 } Access;
 
 #ifdef CHECK
 u32 new_segment(Thread *t);
-void slow_read(Thread *t, Cell *c, const Access *a);
-void slow_write(Thread *t, Cell *c, const Access *a);
+void slow_access(Thread *t, Cell *c, u32 granules, u32 write, const Access *a);  // the cells from c that were not quick
 void sync_load(Thread *t, const void *host);    // an atomic or ordered load at host: acquires what was released there
 void sync_store(Thread *t, const void *host);   // … store: releases what the last fence covers
 void order_fence(Thread *t);                     // what came before is covered by the next releases
@@ -41,43 +40,44 @@ INL u32 stamp_of(Thread *t, u32 strong) {
 INL int same_thread(u32 a, u32 b) { return (a ^ b) <= 1; }  // and segment
 INL int same_segment(u32 a, u32 b) { return (a ^ b) < 64; }
 
-// Certainly ordered before now, without a look at who it was.
-INL int surely_before(const Slot *s, const Warp *w, u32 stamp, u32 global) {
-    return stamp < w->base && (!global || stamp >= s->first);
+// The quick paths: 1 when the access is in order and noted. Nearly all accesses end here; the slow ones say what they find.
+// In shared memory every stamp below base is in order, whoever's it is; in global memory it may be another block's.
+INL int in_order(const Warp *w, u32 stamp, u32 me, u32 global) {
+    return same_thread(stamp, me) || (stamp < w->base && (!global || stamp >= w->first || !stamp));
 }
-// A recorded read that may still matter: not known to the warp. In global memory, what is before `first` is another block's.
-INL int may_matter(const Slot *s, const Warp *w, u32 stamp, u32 global) {
-    return stamp >= w->base || (global && stamp < s->first && s->rt->n_slots == 1);
+INL int is_stale(const Warp *w, u32 stamp, u32 global) {  // a recorded read that can clash with nobody who comes now
+    return stamp < w->base && (!global || stamp >= w->foreign || !stamp);
 }
 
-INL void note_read(Thread *t, Cell *c, const Access *a) {
-    const Slot *s = slot_of(t);
-    const Warp *w = t->warp;
-    u32 me = a->me, r = c->r;
-    if (c->w && !same_thread(c->w, me) && !surely_before(s, w, c->w, a->global)) goto slow;
-    if (same_thread(r, me)) return;
-    if (!r || !may_matter(s, w, r, a->global)) {
+INL int quick_read(const Warp *w, Cell *c, u32 me, u32 site, u32 global) {
+    u32 r = c->r, r2 = c->r2;
+    if (UNLIKELY(!in_order(w, c->w, me, global))) return 0;
+    if (same_thread(r, me)) {
+        if (r & ~me & 1) c->r = me;  // weak and strong by one thread: the weak one is what others can clash with
+        return 1;
+    }
+    if (is_stale(w, r, global)) {
         c->r = me;
-        c->rs = a->site > 0xffff ? 0xffff : a->site;
-        return;
+        c->rs = site < 0xffff ? site : 0xffff;
+        return 1;
     }
-    if (!c->r2) {
+    if (is_stale(w, r2, global)) {
         c->r2 = me;
-        return;
+        return w->plain;
     }
-    if (same_segment(r, me) || same_thread(c->r2, me)) return;  // two of this warp's readers are enough …
-    if (may_matter(s, w, c->r2, a->global) && !same_segment(c->r2, r) && w->lane_base <= w->base && !s->known) return;
-slow:
-    slow_read(t, c, a);
+    // Two readers are remembered, of different warps if there are such. A third can be left out while no clash is certain
+    // to be missed by it: not when some but not all lanes or warps have synchronised since.
+    return same_segment(r, me) || same_thread(r2, me) || (!same_segment(r, r2) && w->plain);
 }
 
-INL void note_write(Thread *t, Cell *c, const Access *a) {
-    const Slot *s = slot_of(t);
-    const Warp *w = t->warp;
-#define HARMLESS(x) (!(x) || same_thread(x, a->me) || surely_before(s, w, x, a->global))
-    if (UNLIKELY(!(HARMLESS(c->w) && HARMLESS(c->r) && HARMLESS(c->r2)))) slow_write(t, c, a);
-#undef HARMLESS
-    *c = (Cell){.w = a->me, .ws = a->site > 0xffff ? 0xffff : a->site};
+INL int quick_write(const Warp *w, Cell *c, u32 me, u32 site, u32 global) {
+    if (UNLIKELY(!(in_order(w, c->w, me, global) && in_order(w, c->r, me, global) && in_order(w, c->r2, me, global)))) return 0;
+    *c = (Cell){.w = same_thread(c->w, me) ? c->w & me : me, .ws = site < 0xffff ? site : 0xffff};
+    return 1;
+}
+
+INL int quick(const Warp *w, Cell *c, u32 me, u32 site, u32 global, u32 write) {
+    return write ? quick_write(w, c, me, site, global) : quick_read(w, c, me, site, global);
 }
 #else
 INL void sync_load(Thread *t, const void *host) {}

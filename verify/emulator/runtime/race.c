@@ -8,7 +8,7 @@
 enum { LAST_STAMP = 1 << 30, HUGE = 2 << 20 };
 
 static u64 cells_bytes(const Runtime *rt, const Allocation *a) {
-    return (((a->size >> rt->global_shift) + 1) * sizeof(Cell) + HUGE - 1) & ~(HUGE - 1ull);
+    return (((a->size >> rt->global_shift) + 16) * sizeof(Cell) + HUGE - 1) & ~(HUGE - 1ull);
 }
 
 static u32 shift_of(u32 granule) { return granule >= 4 ? 2 : granule == 2; }
@@ -34,6 +34,16 @@ void order_start_launch(Runtime *rt) {
         Slot *s = rt->slots[i];
         s->shared_state = calloc(1, s->block.shared_bytes + 16);
         s->cells = calloc((s->block.shared_bytes >> rt->shared_shift) + 1, sizeof(Cell));
+        for (u32 k = 0; k < (rt->fibers ? rt->threads : 1); k++) {
+            Thread *t = &s->threads[k];
+            t->shared_bytes = s->block.shared_bytes;
+            t->shared_shift = rt->shared_shift;
+            t->global_shift = rt->global_shift;
+            t->sites = rt->kernel->sites;
+            t->shared_state = s->shared_state;
+            t->shared_cells = s->cells;
+            t->site_allocation = rt->site_allocation;
+        }
     }
 }
 
@@ -61,13 +71,15 @@ void order_end_slot(Slot *s) {
 void order_start_block(Slot *s) {
     Runtime *rt = s->rt;
     u32 now = rt->next_stamp;
-    s->first = rt->n_slots == 1 ? now : ~0u;
     forget_acquired(s);
     memset(s->shared_state, 0, s->block.shared_bytes);
     for (u32 i = 0; i < rt->warps; i++) {
         Warp *w = &s->warps[i];
         w->segment = w->fenced_own = w->fenced_base = 0;
         w->base = w->lane_base = now;
+        w->first = rt->n_slots == 1 ? now : ~0u;
+        w->foreign = rt->n_slots == 1 ? now : 0;
+        w->plain = 1;
     }
     forget_syncs(rt, s);
 }
@@ -82,7 +94,6 @@ static void forget_all(Runtime *rt) {
         Slot *s = rt->slots[i];
         memset(s->cells, 0, ((s->block.shared_bytes >> rt->shared_shift) + 1) * sizeof(Cell));
         forget_acquired(s);
-        s->first = rt->n_slots == 1 ? 64 : ~0u;
         if (s->known) memset(s->known, 0, MAX_WARPS * sizeof *s->known);
         for (u32 k = 0; k < BARRIERS; k++) {
             s->barriers[k].base = 0;
@@ -90,7 +101,10 @@ static void forget_all(Runtime *rt) {
         }
         for (u32 k = 0; k < MAX_WARPS; k++) {
             Warp *w = &s->warps[k];
-            w->segment = w->base = w->lane_base = w->fenced_own = w->fenced_base = 0;
+            w->segment = w->fenced_own = w->fenced_base = 0;
+            w->base = w->lane_base = 64;
+            w->first = rt->n_slots == 1 ? 64 : ~0u;
+            w->foreign = rt->n_slots == 1 ? 64 : 0;
             if (w->seen) memset(w->seen, 0, 32 * 32 * sizeof *w->seen);
         }
     }
@@ -113,9 +127,10 @@ u32 new_segment(Thread *t) {
     return t->warp->segment;
 }
 
-static int before(Thread *t, u32 stamp, u32 me) {
+static int before(Thread *t, u32 stamp, u32 me, u32 global) {
     Slot *s = slot_of(t);
     Warp *w = t->warp;
+    if (in_order(w, stamp, me, global)) return 1;
     if (same_segment(stamp, me)) return same_thread(stamp, me);
     Segment g = s->rt->segments[stamp >> 6];
     u32 lane = stamp >> 1 & 31;
@@ -136,29 +151,37 @@ static void race(Thread *t, const Access *a, u32 code, u32 stamp, u32 site, cons
 
 #define STRONG_PAIR(x, y) ((x) & (y) & 1)  // atomic or ordered both: no race
 
-void slow_read(Thread *t, Cell *c, const Access *a) {
-    const Slot *s = slot_of(t);
+static void slow_read(Thread *t, Cell *c, const Access *a) {
     u32 me = a->me;
-    if (c->w && !same_thread(c->w, me) && !STRONG_PAIR(c->w, me) && !surely_before(s, t->warp, c->w, a->global)
-        && !before(t, c->w, me))
-        race(t, a, a->global ? 8012 : 8011, c->w, c->ws, "read of what another thread wrote, unordered");
-    if (same_thread(c->r, me) || same_thread(c->r2, me)) return;
-    if (!c->r || before(t, c->r, me)) {
+    if (c->w && !same_thread(c->w, me) && !STRONG_PAIR(c->w, me) && !before(t, c->w, me, a->global))
+        race(t, a, a->global == 1 ? 8012 : 8011, c->w, c->ws, "read of what another thread wrote, unordered");
+    if (same_thread(c->r, me)) return;
+    if (!c->r || before(t, c->r, me, a->global)) {
         c->r = me;
-        c->rs = a->site > 0xffff ? 0xffff : a->site;
-    } else if (!c->r2 || before(t, c->r2, me) || (same_segment(c->r2, c->r) && !same_segment(c->r, me))) c->r2 = me;
+        c->rs = a->site < 0xffff ? a->site : 0xffff;
+        return;
+    }
+    if (!c->r2 || before(t, c->r2, me, a->global) || (same_segment(c->r2, c->r) && !same_segment(c->r, me))) c->r2 = me;
 }
 
-void slow_write(Thread *t, Cell *c, const Access *a) {
-    const Slot *s = slot_of(t);
-    u32 me = a->me, kind = a->global ? 8012 : 8011;
-#define CLASHES(x) ((x) && !STRONG_PAIR(x, me) && !surely_before(s, t->warp, x, a->global) && !before(t, x, me))
+static void slow_write(Thread *t, Cell *c, const Access *a) {
+    u32 me = a->me, kind = a->global == 1 ? 8012 : 8011;
+#define CLASHES(x) ((x) && !same_thread(x, me) && !STRONG_PAIR(x, me) && !before(t, x, me, a->global))
     if (CLASHES(c->r)) race(t, a, kind, c->r, c->rs, "write of what another thread read, unordered");
     else if (CLASHES(c->r2)) race(t, a, kind, c->r2, 0xffff, "write of what another thread read, unordered");
     if (CLASHES(c->w)) {
         if (a->stored && !memcmp(a->stored, a->host, a->n))
             race(t, a, 8013, c->w, c->ws, "two threads write the same value, unordered");
         else race(t, a, kind, c->w, c->ws, "two threads write, unordered");
+    }
+    *c = (Cell){.w = me, .ws = a->site < 0xffff ? a->site : 0xffff};
+}
+
+void slow_access(Thread *t, Cell *c, u32 granules, u32 write, const Access *a) {
+    for (; granules; granules--, c++) {
+        if (quick(t->warp, c, a->me, a->site, a->global, write)) continue;
+        if (write) slow_write(t, c, a);
+        else slow_read(t, c, a);
     }
 }
 #endif

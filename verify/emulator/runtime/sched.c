@@ -162,6 +162,7 @@ void leave_thread(Thread *t) {
     Runtime *rt = runtime_of(t);
     Slot *s = slot_of(t);
     Warp *w = t->warp;
+    hopper_thread_exit(t);
     if (rt->fibers) {
         w->live &= ~t->lane_bit;
         not_runnable(w, t->lane_bit);

@@ -11,7 +11,14 @@ static void complete(Warp *w, u32 mask, u32 site) {
                      w->slot->block.linear, other->linear, "lanes of one warp meet in different collectives or with different masks");
     }
     order_lanes(w, lanes);
-    w->fn[first](w, w->mine, lanes, site);
+    for (u32 left = lanes; left;) {  // each kind by itself: what the lanes passed differs
+        u32 alike = 0;
+        Collective fn = w->fn[__builtin_ctz(left)];
+        for (u32 m = left; m; m &= m - 1)
+            if (w->fn[__builtin_ctz(m)] == fn) alike |= m & -m;
+        fn(w, w->mine, alike, site);
+        left &= ~alike;
+    }
     w->waiting &= ~lanes;
     make_runnable(w, lanes);
 }
@@ -180,19 +187,19 @@ u32 elect(Thread *t, u32 mask, u32 site, u8 *p) {
 static void run_nothing(Warp *w, void **lanes, u32 mask, u32 site) {}
 void bar_warp_sync(Thread *t, u32 mask, u32 site) { collective(t, mask, NULL, site, run_nothing); }
 
-// Lanes converge as far as they can: those that reached the same activemask when the rest of the warp waits, yields or is
-// over are active together.
+// Lanes converge as far as they can: when the rest of the warp waits, yields or is over, those at the first activemask of
+// the program are active together; lanes that are further on wait for them to catch up.
 int release_activemask(Warp *w) {
-    u32 left = w->at_activemask;
-    if (!left) return 0;
-    w->at_activemask = 0;
-    while (left) {
-        u32 site = fiber_of(w->threads + __builtin_ctz(left))->site, same = 0;
-        EACH_LANE(l, left) if (fiber_of(w->threads + l)->site == site) same |= 1u << l;
-        EACH_LANE(l, same) fiber_of(w->threads + l)->result = same;
-        make_runnable(w, same);
-        left &= ~same;
+    u32 first = NO_SITE, same = 0;
+    EACH_LANE(l, w->at_activemask) {
+        u32 site = fiber_of(w->threads + l)->site;
+        if (site < first) first = site, same = 0;
+        if (site == first) same |= 1u << l;
     }
+    if (!same) return 0;
+    w->at_activemask &= ~same;
+    EACH_LANE(l, same) fiber_of(w->threads + l)->result = same;
+    make_runnable(w, same);
     return 1;
 }
 u32 activemask(Thread *t, u32 site) {
