@@ -54,15 +54,6 @@ def load_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
     return tuple(v[k] for k in range(count))
 
 
-def opaque_pointer(p: Pointer) -> Pointer:
-    """p; without it, a pointer used once in a loop is added up anew, in 64 bits, for every element."""
-    if p.space != AddressSpace.gmem:
-        return p
-    text = "mov.b64 {$w0}, {$r0};"
-    address = cute.arch.inline_ptx(text, write_only_types=[Int64], read_only_args=[p.toint()])
-    return Pointer(cute.make_ptr(p.dtype, address, p.space).llvm_ptr, dtype=p.dtype)
-
-
 def store_vector(p: Pointer, values: tuple[Numeric, ...], align: int) -> None:
     """The scalars to p and on, which is aligned to `align` bytes."""
     v = Array(p.dtype, len(values))
@@ -95,7 +86,7 @@ def rmsnorm_kernel(
     packs = idiv(hidden, Int32(VEC))
     x_row = x + Int64(bidx) * Int64(hidden)
     w_row = weight
-    out_row = opaque_pointer(out + Int64(bidx) * Int64(hidden))
+    out_row = out + Int64(bidx) * Int64(hidden)
     acc = Float32(0.0)
     i = tidx
     while i < packs:

@@ -52,15 +52,6 @@ def load_vector(p: Pointer, count: int, align: int) -> tuple[Numeric, ...]:
     return tuple(v[k] for k in range(count))
 
 
-def opaque_pointer(p: Pointer) -> Pointer:
-    """p; without it, a pointer used once in a loop is added up anew, in 64 bits, for every element."""
-    if p.space != AddressSpace.gmem:
-        return p
-    text = "mov.b64 {$w0}, {$r0};"
-    address = cute.arch.inline_ptx(text, write_only_types=[Int64], read_only_args=[p.toint()])
-    return Pointer(cute.make_ptr(p.dtype, address, p.space).llvm_ptr, dtype=p.dtype)
-
-
 def store_vector(p: Pointer, values: tuple[Numeric, ...], align: int) -> None:
     """The scalars to p and on, which is aligned to `align` bytes."""
     v = Array(p.dtype, len(values))
@@ -83,9 +74,9 @@ def rope_half2_kernel(
     bdimx, _, _ = cute.arch.block_dim()
     token = bidx
     pos = ldg(positions, token)
-    cos_row = opaque_pointer(cos_tab + pos * half_dim)
-    sin_row = opaque_pointer(sin_tab + pos * half_dim)
-    base = opaque_pointer(qk + Int64(token) * Int64(heads) * Int64(half_dim) * 2)
+    cos_row = cos_tab + pos * half_dim
+    sin_row = sin_tab + pos * half_dim
+    base = qk + Int64(token) * Int64(heads) * Int64(half_dim) * 2
     n = heads * half_dim
     i = tidx
     while i < n:

@@ -63,6 +63,11 @@ def test_a_pointer_with_one_place_in_a_loop_is_hidden(tmp_path: Path, statements
     ("statements", "why"),
     [
         (f"{ROW} p[threadIdx.x] = 0.f;", "there is no loop"),
+        (
+            "float4* p = (float4*)y + (long)blockIdx.x * n; for (int c = threadIdx.x; c < n; c += blockDim.x)"
+            " p[c] = make_float4(0.f, 0.f, 0.f, 0.f);",
+            "nothing is unrolled, and a vector's address is one addition either way",
+        ),
         (f"{ROW} {LOOP} p[c] = p[c + 1];", "two addresses share the pointer, so it is kept"),
         (f"{ROW} {LOOP} p[c] = 0.f; p[n] = 1.f;", "so do two places"),
         (f"{ROW} {LOOP} x[c] > 0.f ? p[threadIdx.x] = 1.f : 0.f;", "the address is the same in each round"),
