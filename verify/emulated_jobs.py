@@ -55,6 +55,8 @@ class Emulation:
     def forget(self) -> None:
         """Another port comes: buffers and programs of the one before are of no use to it."""
         self.buffers.clear()
+        self.device.dismiss_all()
+        self.original = None
         self._programs.clear()
 
     def run(self, launch: Launch) -> None:

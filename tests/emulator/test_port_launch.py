@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,7 +101,23 @@ print(json.dumps({"launches": launches, "constants": [c[:3] for c in constants],
 """
 
 
-def told_by(script: str, tmp_path: Path):  # type: ignore[no-untyped-def]
+PTX_OF_SOME = """
+from verify.jobs import load_module
+from verify.resolve import resolve
+from verify.spec import load_spec
+found = {}
+for name in ("sgemm_tiled", "conv5x5_const", "quantize_int8", "block_scan"):
+    target = Path("targets") / f"cuteport__{name}"
+    spec = load_spec(target)
+    module = load_module(target.resolve() / "port.py", f"p_{name}")
+    compiled = getattr(module, f"compile_{spec.port.entry}")(resolve(spec, spec.case[0]).block)
+    ptx = compiled.artifacts.PTX
+    found[name] = ptx if isinstance(ptx, str) else ptx.decode()
+print(json.dumps(found))
+"""
+
+
+def told_by(script: str, tmp_path: Path, **variables: str):  # type: ignore[no-untyped-def]
     (tmp_path / "script.py").write_text(START + script)
     env = {
         **os.environ,
@@ -109,6 +126,7 @@ def told_by(script: str, tmp_path: Path):  # type: ignore[no-untyped-def]
         "CUTE_DSL_KEEP": "ptx,cubin",
         "CUTE_DSL_NO_CACHE": "1",
         "CUTE_DSL_DUMP_DIR": str(tmp_path),
+        **variables,
     }
     done = subprocess.run(
         [sys.executable, str(tmp_path / "script.py")],
@@ -153,3 +171,16 @@ def test_several_kernels_and_compilations_at_once(tmp_path: Path) -> None:
     assert told["held"] == [[0, 2, 3, 4], [1, 2, 3, 4]]  # each compilation has its own
     assert told["absent"] == "cudaErrorSymbolNotFound"
     assert told["refused"] == "cudaMalloc is called, which the launch shim lacks"
+
+
+@pytest.mark.dsl
+def test_lines_of_the_port_change_no_instruction(tmp_path: Path) -> None:
+    plain, told = (told_by(PTX_OF_SOME, tmp_path, CUTE_DSL_LINEINFO=lines) for lines in "01")
+    place = re.compile(r"\s*\.(loc|file)\b|\$L__|\s*//|\s*$")
+
+    def instructions(ptx: str) -> list[str]:
+        return [line.strip() for line in ptx.split(".section")[0].splitlines() if not place.match(line)]
+
+    for name, ptx in plain.items():
+        assert instructions(ptx) == instructions(told[name])
+        assert "port.py" not in ptx and "port.py" in told[name]

@@ -27,6 +27,10 @@ class EmulatedDevice:
         """Let copies reach a module's variable, which is no allocation."""
         self._variables[address] = size
 
+    def dismiss_all(self) -> None:
+        """Forget the variables of modules that are gone."""
+        self._variables.clear()
+
     def alloc(self, size: int, name: str = "") -> int:
         try:
             return self.memory.alloc(size, name, initialised=False)
