@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ["verify"],
         ["verify", "gone", "--stages", "nonsense"],
         ["verify", "gone", "--arch", "sm_1"],
+        ["verify", "gone", "--device", "tpu"],
         ["explain", "CP9999"],
         ["schema", "nonsense"],
         ["port"],
