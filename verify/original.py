@@ -17,6 +17,7 @@ from verify.device import Arguments, CudaDevice, DeviceError, load_image
 from verify.dtypes import lookup
 from verify.environment import find_nvcc
 from verify.inputs import scalar_bytes
+from verify.levels import ptxas_option
 from verify.resolve import Resolved
 from verify.spec import BufferArg, PointerField, ScalarArg, Spec
 
@@ -53,19 +54,20 @@ def expressions(spec: Spec) -> list[str]:
     return [spec.original.kernel, *(f"&{a.symbol}" for a in spec.buffers if a.symbol)]
 
 
-def build(target: Path, spec: Spec, arch: str, *, lines: bool = False) -> Built:
+def build(target: Path, spec: Spec, arch: str, *, lines: bool = False, level: int | None = None) -> Built:
     """Build the device slice for `arch`; `lines` adds the source's line numbers to the PTX, which changes no
-    instruction. BuildError with every compiler's log, NoCompilerError."""
+    instruction; `level` is that of the machine code. BuildError with every compiler's log, NoCompilerError."""
     path = target / spec.original.source
     try:
         source = path.read_bytes()
     except OSError as e:
         raise BuildError(f"{spec.original.source}: {e}") from e
     logs: list[str] = []
+    extra = (["-lineinfo"] if lines else []) + ([] if level is None else [ptxas_option(level)])
     start = time.monotonic()
     for attempt in (_with_nvrtc, _with_nvcc):
         try:
-            built = attempt(source, path, spec, arch, lines)
+            built = attempt(source, path, spec, arch, extra)
         except NoCompilerError as e:
             logs.append(str(e))
             continue
@@ -91,7 +93,7 @@ def include_folders() -> list[str]:
     return [str(p) for f in existing[:1] for p in (f, f / "cccl") if p.exists()]
 
 
-def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) -> Built:
+def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: list[str]) -> Built:
     try:
         from cuda.bindings import nvrtc
 
@@ -115,7 +117,7 @@ def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) -
     options += [f"-I{folder}" for folder in include_folders()]
     options += [f"-D{d}" for d in spec.original.defines]
     options += [f for f in spec.original.flags if not _NVCC_ONLY.fullmatch(f)]
-    options += ["--generate-line-info"] if lines else []
+    options += extra
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
     log = _nvrtc_text(call, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
     if int(status) != 0:
@@ -135,7 +137,7 @@ def _nvrtc_text(call: Any, size_of: Any, read: Any, program: Any) -> str:
     return bytes(room).rstrip(b"\0").decode("utf-8", "replace")
 
 
-def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) -> Built:
+def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, extra: list[str]) -> Built:
     nvcc = find_nvcc()
     if nvcc is None:
         raise NoCompilerError("no nvcc")
@@ -145,10 +147,11 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, lines: bool) ->
     with tempfile.TemporaryDirectory(prefix="cuteport-nvcc-") as folder:
         unit = Path(folder) / "original.cu"
         # The line directive keeps the place of the source's own text in what the compiler tells.
+        lines = "-lineinfo" in extra
         unit.write_bytes(f'#line 1 "{path}"\n'.encode() * lines + source + tail)
         command = [nvcc, f"-arch={arch}", f"-std={spec.original.std}", f"-I{path.parent}"]
-        command += [*(["-lineinfo"] if lines else []), "-o"]
-        rest = [*(f"-D{d}" for d in spec.original.defines), *spec.original.flags, str(unit)]
+        command += ["-o"]
+        rest = [*(f"-D{d}" for d in spec.original.defines), *spec.original.flags, *extra, str(unit)]
         for kind in ("cubin", "ptx"):
             try:
                 done = subprocess.run(
