@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import util
 from pathlib import Path
@@ -56,7 +57,8 @@ def expressions(spec: Spec) -> list[str]:
 
 def build(target: Path, spec: Spec, arch: str, *, lines: bool = False, level: int | None = None) -> Built:
     """Build the device slice for `arch`; `lines` adds the source's line numbers to the PTX, which changes no
-    instruction; `level` is that of the machine code. BuildError with every compiler's log, NoCompilerError."""
+    instruction; `level` is that of the machine code. BuildError with every compiler's log,
+    NoCompilerError."""
     path = target / spec.original.source
     try:
         source = path.read_bytes()
@@ -93,7 +95,7 @@ def include_folders() -> list[str]:
     return [str(p) for f in existing[:1] for p in (f, f / "cccl") if p.exists()]
 
 
-def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: list[str]) -> Built:
+def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequence[str] = ()) -> Built:
     try:
         from cuda.bindings import nvrtc
 
@@ -137,7 +139,7 @@ def _nvrtc_text(call: Any, size_of: Any, read: Any, program: Any) -> str:
     return bytes(room).rstrip(b"\0").decode("utf-8", "replace")
 
 
-def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, extra: list[str]) -> Built:
+def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequence[str] = ()) -> Built:
     nvcc = find_nvcc()
     if nvcc is None:
         raise NoCompilerError("no nvcc")

@@ -123,7 +123,7 @@ def test_original_templates_and_globals_are_found(tmp_path: Path, build) -> None
         "&ns::counter": "_ZN2ns7counterE",
     }
     assert ".entry" in built.ptx
-    told = build(path.read_bytes(), path, load_spec(target), "sm_90a", lines=True)
+    told = build(path.read_bytes(), path, load_spec(target), "sm_90a", ["-lineinfo"])
     assert ".loc" not in built.ptx and f'"{path}"' in told.ptx
     assert told.names == built.names
 
