@@ -26,20 +26,21 @@ _JOBS_PER_CHILD = 48  # compiled modules stay in a child's memory
 
 @dataclass(frozen=True, slots=True)
 class CompileJob:
-    """`target` names the job in its result; `block` is the launch block in threads."""
+    """`target` names the job in its result; `block` is the launch block in threads, `level` the optimisation
+    level of the machine code where the spec pins one."""
 
     target: str
     module: Path
     entry: str
     block: Dim3
+    level: int | None = None
 
 
 def job_of(target: Path, spec: Spec) -> CompileJob:
     """The job for a target folder; its block is that of the first typical case. ExprError for a bad one."""
     case = next((c for c in spec.case if c.role == "typical"), spec.case[0])
-    return CompileJob(
-        str(target), (target / spec.port.module).resolve(), spec.port.entry, resolve(spec, case).block
-    )
+    module = (target / spec.port.module).resolve()
+    return CompileJob(str(target), module, spec.port.entry, resolve(spec, case).block, spec.port.opt_level)
 
 
 def child_env(arch: str, dump: Path) -> dict[str, str]:
@@ -95,6 +96,7 @@ class CompileChild:
             "module": str(job.module),
             "entry": job.entry,
             "block": list(job.block),
+            "level": job.level,
             "out": str(out),
         }
         reply = self.child.request(request, timeout)

@@ -15,6 +15,7 @@ from verify.device import Bytes, CudaDevice, DeviceError
 from verify.emulator.ptx.module import PtxError
 from verify.inputs import decode, lanes, view
 from verify.jobs import Emit, JobError, describe, load_module
+from verify.levels import compile_at
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
 from verify.portcall import BindError, bind
 from verify.resolve import Resolved, resolve
@@ -52,11 +53,11 @@ def probe(_job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
 
 def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """Build the original for `arch`; `cubin` and `ptx` go to the folder `out`. Needs no GPU. With `lines`,
-    PTX that says the source's lines goes to `ptx.lines`."""
+    PTX that says the source's lines goes to `ptx.lines`; `level` is that of the machine code."""
     target, out = Path(job["target"]), Path(job["out"])
     spec = load_spec(target).with_original(job.get("original", {}))
     try:
-        built = build(target, spec, job["arch"])
+        built = build(target, spec, job["arch"], level=job.get("level"))
         if job.get("lines"):
             told = build(target, spec, job["arch"], lines=True)
             (out / "ptx.lines").write_text(told.ptx, encoding="utf-8")
@@ -108,8 +109,9 @@ def call_port(
 
 
 def load_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
-    """Import the port; its entry compiles when it is first called."""
+    """Import the port; its entry compiles when it is first called, at the job's level or the spec's."""
     HELD.spec, HELD.entry = entry_of(Path(job["target"]))
+    compile_at(job.get("level", HELD.spec.port.opt_level))
     return {"gpu": HELD.device.describe()["name"]}
 
 

@@ -52,6 +52,11 @@ class Emulation:
             self._programs[ptx] = open_program(ptx)
         return self._programs[ptx]
 
+    @property
+    def programs(self) -> list[Program]:
+        """What ran here last: the original's program, or the port's."""
+        return [self.original.program] if self.original is not None else list(self._programs.values())
+
     def forget(self) -> None:
         """Another port comes: buffers and programs of the one before are of no use to it."""
         self.buffers.clear()

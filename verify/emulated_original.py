@@ -18,12 +18,12 @@ class EmulatedOriginal:
         self.device = device
         self.spec = spec
         self.kernel = names[spec.original.kernel]
-        self._program = open_program(ptx)
-        self._sizes = parameter_sizes(self._program, self.kernel)
+        self.program = open_program(ptx)
+        self._sizes = parameter_sizes(self.program, self.kernel)
         self.symbols: dict[str, tuple[int, int]] = {}
         for arg in spec.buffers:
             if arg.symbol:
-                at, size = variable(self._program, names[f"&{arg.symbol}"])
+                at, size = variable(self.program, names[f"&{arg.symbol}"])
                 self.symbols[arg.name] = (at, size)
                 device.admit(at, size)
 
@@ -43,7 +43,7 @@ class EmulatedOriginal:
                 if size > room:
                     raise DeviceError(f"symbol {arg.symbol} has {room} bytes, the spec gives it {size}")
                 self.device.copy(at, addresses[arg.name], size)
-        ran = self._program.run(
+        ran = self.program.run(
             self.kernel,
             LaunchShape(resolved.grid, resolved.block, resolved.smem),
             argument_bytes(self.spec, resolved, addresses),

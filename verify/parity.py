@@ -32,6 +32,7 @@ _STATUS = {
     "CP7005": Status.TIMEOUT,
     "CP6101": Status.COMPILE_ERROR,
     "CP6004": Status.COMPILE_ERROR,
+    "CP7032": Status.MISCOMPILED,
     "CP7001": Status.AMBIGUOUS,
     "CP7019": Status.AMBIGUOUS,
     "CP7025": Status.AMBIGUOUS,
@@ -50,7 +51,7 @@ _STATUS = {
     "CP9001": Status.NOT_RUN,
     "CP9002": Status.AMBIGUOUS,
 }
-_SUSPECT = frozenset({"CP7002", "CP7006", "CP7008", "CP7010", "CP7016"})
+_SUSPECT = frozenset({"CP7002", "CP7006", "CP7008", "CP7010", "CP7016", "CP7031"})
 # Results that vary: the original's, the port's.
 _UNSTEADY: dict[Device, tuple[str, str]] = {"gpu": ("CP7016", "CP7015"), "emulator": ("CP8051", "CP8051")}
 Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]

@@ -55,8 +55,11 @@ class Original(Strict):
 
 
 class Port(Strict):
+    """`opt_level` pins the level at which the DSL makes machine code: where it miscompiles the port, say."""
+
     module: str = "port.py"
     entry: str
+    opt_level: int | None = Field(default=None, ge=0, le=3)
 
     @field_validator("entry")
     @classmethod

@@ -110,8 +110,23 @@ class FindingFacts(Strict):
     thread: int = 0
 
 
+class DoubtFacts(Strict):
+    """One side's machine code on the GPU against its own PTX in the emulator. `runs` is how many agreed, by
+    equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `level` is a
+    pinned optimisation level, `right_at` that which agrees where the side's own does not; `message` says what
+    differed, or why nothing was compared."""
+
+    side: Literal["original", "port"]
+    runs: int = 0
+    rule: Literal["bits", "tolerance"] = "bits"
+    left_open: list[str] = Field(default_factory=list)
+    level: int | None = None
+    right_at: int | None = None
+    message: str = ""
+
+
 class ParityFacts(Strict):
-    """`device` is where both sides ran; only the emulator has `findings`."""
+    """`device` is where both sides ran; only the emulator has `findings`, only a GPU beside it `doubts`."""
 
     device: Literal["gpu", "emulator"] = "gpu"
     runs: list[RunFacts]
@@ -124,6 +139,7 @@ class ParityFacts(Strict):
     original_builder: str = ""
     open_questions: list[str] = Field(default_factory=list)
     findings: list[FindingFacts] = Field(default_factory=list)
+    doubts: list[DoubtFacts] = Field(default_factory=list)
 
 
 class Timing(Strict):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.jobs import MESSAGE, Emit, JobError, describe, load_module
+from verify.levels import compiling_at
 
 
 def warm(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
@@ -45,7 +46,8 @@ def compile_port(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
             raise JobError("CP6004", f"port.py has no function compile_{entry}")
         start = time.monotonic()
         try:
-            compiled = build(tuple(job["block"]))
+            with compiling_at(job.get("level")):
+                compiled = build(tuple(job["block"]))
         except BaseException as e:
             message, line = describe(e, path)
             raise JobError("CP6102", message, line) from e
@@ -86,9 +88,10 @@ def _handler(name: str) -> Callable[[dict[str, Any], Emit], dict[str, Any]]:
 
         _HANDLERS.update(device_jobs.HANDLERS)
     if name not in _HANDLERS:
-        from verify import emulated_jobs
+        from verify import doubt_jobs, emulated_jobs
 
         _HANDLERS.update(emulated_jobs.HANDLERS)
+        _HANDLERS.update(doubt_jobs.HANDLERS)
     return _HANDLERS[name]
 
 
