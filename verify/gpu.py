@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from verify.bench import run_bench
 from verify.cubin import facts
+from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
+from verify.levels import below
 from verify.options import Options
 from verify.parity import Reference, run_parity, status_of
-from verify.plan import plan
+from verify.plan import Run, plan
 from verify.sides import ORIGINAL, PORT, ChildSide, Inputs, SideError
 from verify.spec import Spec
-from verify.verdict import CompileFacts, StageResult, Status
+from verify.verdict import CompileFacts, DoubtFacts, StageResult, Status
+
+if TYPE_CHECKING:
+    from verify.emulated import Slot, Slots
 
 _BUILD_SECONDS = 400.0
+# Outcomes that wrong machine code can have, or hide behind.
+_DOUBTED = frozenset(
+    {
+        Status.PASSED,
+        Status.WRONG_VALUES,
+        Status.LAUNCH_ERROR,
+        Status.SANITIZER,
+        Status.TIMEOUT,
+        Status.CRASHED,
+        Status.ORIGINAL_SUSPECT,
+    }
+)
 
 
 class Quiet:
@@ -65,8 +82,16 @@ class Quiet:
                 self._condition.notify_all()
 
 
-def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -> list[StageResult]:
-    """The parity stage, then the bench stage if it passed. The original is built first."""
+def on_gpu(
+    target: Path,
+    spec: Spec,
+    gpu: Gpu,
+    options: Options,
+    quiet: Quiet,
+    slots: Slots | None = None,
+) -> list[StageResult]:
+    """The parity stage, then the bench stage if it passed. The original is built first. With `slots` the
+    machine code of both sides is doubted: compared with its PTX in the emulator."""
     module = str((target / spec.port.module).resolve())
     place = str(target.resolve())
     with (
@@ -85,7 +110,7 @@ def on_gpu(target: Path, spec: Spec, gpu: Gpu, options: Options, quiet: Quiet) -
         cubin = Path(folder) / "cubin"
         load = {"target": place, "cubin": str(cubin), "names": built.names}
         with quiet.shared():
-            parity = _parity(target, spec, load, port, gpu, options, built)
+            parity = _parity(target, spec, load, port, gpu, options, built, slots)
         if parity.status is not Status.PASSED or not options.wants("bench"):
             return [parity]
         assert parity.parity is not None
@@ -119,14 +144,16 @@ def build_original(
     folder: Path,
     *,
     lines: bool = False,
+    level: int | None = None,
     original: Mapping[str, str] | None = None,
 ) -> BuiltOriginal:
     """Build the original in `child`; cubin and PTX go to `folder`. SideError where it does not build.
 
-    `original` replaces keys of the spec's [original]: another source, another kernel.
+    `original` replaces keys of the spec's [original]: another source, another kernel. `level` is that of the
+    machine code.
     """
     job = {"do": "build_original", "target": place, "arch": arch, "out": str(folder), "lines": lines}
-    job["original"] = dict(original or {})
+    job |= {"level": level, "original": dict(original or {})}
     reply = child.once(job, _BUILD_SECONDS)
     ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
     words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])
@@ -141,6 +168,7 @@ def _parity(
     gpu: Gpu,
     options: Options,
     built: BuiltOriginal,
+    slots: Slots | None,
 ) -> StageResult:
     runs = plan(spec, options.cases, options.seed)
     with (
@@ -148,7 +176,73 @@ def _parity(
         closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as numbers,
     ):
         reference = reference_in(numbers, target, options) if has_reference(target, spec) else None
-        return run_parity(str(target), spec, runs, original, port, reference, built.facts, built.words)
+        parity = run_parity(str(target), spec, runs, original, port, reference, built.facts, built.words)
+        if slots is None or parity.status not in _DOUBTED:
+            return parity
+        with slots.one() as slot:
+            return _doubt(target, spec, options, parity, original, port, numbers, reference, slot)
+
+
+def _doubt(
+    target: Path,
+    spec: Spec,
+    options: Options,
+    parity: StageResult,
+    original: ChildSide,
+    port: ChildSide,
+    builder: ChildSide,
+    reference: Reference | None,
+    slot: Slot,
+) -> StageResult:
+    """The parity stage after each side's machine code was compared with its PTX."""
+    assert parity.parity is not None
+    own, own_port = dict(original.load), dict(port.load)
+    failed = None if parity.status is Status.PASSED else next(reversed(parity.parity.runs), None)
+    runs = runs_to_doubt(spec, options.cases, options.seed, failed)
+    ptx = str(Path(own["cubin"]).with_name("ptx"))
+    slot.original.reload({"target": own["target"], "ptx": ptx, "names": own["names"]})
+    slot.port.reload({**own_port, "arch": slot.arch})
+
+    def original_at(level: int | None) -> None:
+        if level is None:
+            original.reload(own)
+            return
+        folder = Path(own["cubin"]).with_name(f"level{level}")
+        folder.mkdir(exist_ok=True)
+        built = build_original(builder, own["target"], slot.arch, folder, level=level)
+        original.reload({**own, "cubin": str(folder / "cubin"), "names": built.names})
+
+    def port_at(level: int | None) -> None:
+        port.reload(own_port if level is None else {**own_port, "level": level})
+
+    def nature(side: ChildSide) -> Callable[[], Mapping[str, Any]]:
+        return lambda: side.ask({"do": "nature"}, options.timeout)
+
+    pinned = spec.port.opt_level
+    witnesses = (
+        Witness("original", original, slot.original, nature(slot.original), original_at, below(None)),
+        Witness("port", port, slot.port, nature(slot.port), port_at, below(pinned), pinned),
+    )
+    doubts = [examine(spec, runs, w, reference) for w in witnesses]
+    return conclude(parity, doubts, _against_meaning(target, spec, runs, slot, port, doubts))
+
+
+def _against_meaning(
+    target: Path,
+    spec: Spec,
+    runs: Sequence[Run],
+    slot: Slot,
+    port: ChildSide,
+    doubts: Sequence[DoubtFacts],
+) -> str:
+    """How the port compares with what the PTX of a suspect original means; "" where none is."""
+    if doubts[0].right_at is None:
+        return ""
+    judged = run_parity(str(target), spec, runs, slot.original, port)
+    assert judged.parity is not None
+    if judged.status is Status.PASSED:
+        return f"the port gives what that PTX means in {len(judged.parity.runs)} runs"
+    return f"compared with what that PTX means, the port is {judged.status}: {judged.code} {judged.message}"
 
 
 def has_reference(target: Path, spec: Spec) -> bool:

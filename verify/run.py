@@ -27,7 +27,7 @@ from verify.resolve import resolve
 from verify.spec import Spec, SpecError, load_spec
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict, conclude
-from verify.where import Where, choose
+from verify.where import Where, choose, emulator_gap
 
 __all__ = ["CompileJob", "Options", "compile_ports", "verify_target", "verify_targets"]
 
@@ -120,7 +120,10 @@ def _runner(where: Where, options: Options) -> Iterator[Callable[[Path, Spec], l
     """What runs a target's last stages on the device; may be called from several threads."""
     if where.gpu is not None:
         gpu, quiet = where.gpu, Quiet()
-        yield lambda target, spec: on_gpu(target, spec, gpu, options, quiet)
+        with closing(Slots(where.arch, options.timeout)) as beside:
+            # With an emulator beside the GPU, the machine code is doubted.
+            doubters = None if emulator_gap()[1] else beside
+            yield lambda target, spec: on_gpu(target, spec, gpu, options, quiet, doubters)
         return
 
     def emulate(target: Path, spec: Spec) -> list[StageResult]:
