@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from verify.emulator.emit import control, memory, sync
+from verify.emulator.emit import control, hopper, memory, sync, tensor
 from verify.emulator.ops import Op
 from verify.emulator.ptx.module import Instr
 
@@ -39,4 +39,25 @@ HANDLERS: Mapping[str, Handler] = {
     "exit": control.exit_,
     "trap": control.trap,
     "nothing": control.nothing,
+    "ldmatrix": tensor.ldmatrix,
+    "stmatrix": tensor.stmatrix,
+    "movmatrix": tensor.movmatrix,
+    "mma": tensor.mma,
+    "wmma_load": tensor.wmma_load,
+    "wmma_store": tensor.wmma_store,
+    "wmma_mma": tensor.wmma_mma,
+    "cp_async": hopper.cp_async,
+    "cp_async_group": hopper.cp_async_group,
+    "cp_async_mbarrier": hopper.cp_async_mbarrier,
+    "mbarrier": hopper.mbarrier,
+    "bulk": hopper.bulk,
+    "bulk_group": hopper.bulk_group,
+    "bulk_reduce": hopper.bulk_reduce,
+    "bulk_tensor": hopper.bulk_tensor,
+    "bulk_tensor_reduce": hopper.bulk_tensor_reduce,
+    "store_async": hopper.store_async,
+    "wgmma": hopper.wgmma,
+    "wgmma_fence": hopper.wgmma_fence,
+    "wgmma_group": hopper.wgmma_group,
+    "getctarank": hopper.getctarank,
 }

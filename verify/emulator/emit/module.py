@@ -16,8 +16,12 @@ from verify.emulator.ptx.module import SIZES, Call, Instr, Module
 # Operations at which a thread may have to wait for others.
 _WAITS = frozenset(
     {"bar", "shfl", "vote", "match", "redux", "activemask", "elect", "nanosleep", "ldmatrix", "stmatrix"}
-    | {"mma", "wmma", "mbarrier", "wgmma", "cp_async_bulk", "cluster"}
+    | {"movmatrix", "mma", "wmma_load", "wmma_store", "wmma_mma", "mbarrier", "cp_async_mbarrier"}
+    | {"wgmma", "wgmma_fence", "wgmma_group", "bulk", "bulk_group", "bulk_reduce", "bulk_tensor"}
+    | {"bulk_tensor_reduce", "store_async"}
 )
+# Operations whose lanes touch as few bytes as their type has.
+_ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red", "wmma_load", "wmma_store"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,9 @@ def _granule(sites: Sites, space: str) -> int:
     """The least bytes of one access to a space, 4 at most: the grain of what is remembered about it."""
     least = 4
     for i in sites.instructions:
-        if isinstance(i, Call) or _kind(i) not in ("ld", "ldu", "st", "atom", "red"):
+        if isinstance(i, Call) or _kind(i) not in _ACCESSES:
             continue
         p = parts(i.op)
         if p.space in (space, "generic"):
-            least = min(least, SIZES[p.type])
+            least = min(least, SIZES.get(p.type, 1))
     return least

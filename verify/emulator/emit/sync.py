@@ -27,7 +27,7 @@ def bar(e: Emitting, i: Instr, op: Op, site: int) -> str:
     if p.has("warp"):
         return f"bar_warp_sync(t, {e.names.bits(operands[0], 'b32')}, {site});"
     if p.has("cluster"):
-        kind = "arrive" if p.has("arrive") else "wait"
+        kind = "wait" if p.has("wait") else "arrive_relaxed" if p.has("relaxed") else "arrive"
         return f"cluster_{kind}(t, {site});"
     family = "bar" if p.words[0] == "bar" or p.has("aligned") else "barrier"
     if p.has("red"):

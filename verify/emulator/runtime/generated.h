@@ -3,6 +3,8 @@
 #define EMU_GENERATED_H
 #include "core.h"
 #include "arith.h"
+#include "tensor.h"
+#include "hopper.h"
 
 // ---- address spaces
 INL u8 is_shared(Thread *t, u64 a) { return a - (u64)t->shared < t->block->shared_bytes; }
