@@ -50,7 +50,7 @@ CODES: dict[str, str] = {
     # the emulator
     "CP7101": "the PTX is malformed",
     "CP7102": "the PTX is of a version or for a target that the emulator does not know",
-    "CP7103": "the PTX uses an instruction that the emulator does not know",
+    "CP7103": "an instruction, modifier or directive of the PTX is not supported",
     "CP7104": "the PTX has no kernel of that name",
     "CP7105": "the arguments do not fit the kernel's parameters",
     "CP7106": "no C compiler for the emulator",
