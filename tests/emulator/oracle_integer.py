@@ -1,4 +1,4 @@
-"""Integer and bit opcodes in plain Python, from the text of the PTX manual."""
+"""Integer and bit opcodes in plain Python, from the PTX manual's text and, where that is silent, an H200."""
 
 from __future__ import annotations
 
@@ -102,6 +102,7 @@ def _mul24(words: list[str]) -> Oracle:
 
 
 def _quotient(a: int, b: int) -> int:
+    """PTX leaves division by zero open: the quotient, and the remainder too, are all ones."""
     if b == 0:
         return -1
     q = abs(a) // abs(b)
@@ -143,12 +144,17 @@ def _bfind(words: list[str]) -> Oracle:
     return run
 
 
+def _places(operand: int, bits: int) -> int:
+    """A position or length: PTX says the low 8 bits of it, which holds for fields of 32 bits only."""
+    return min(operand, 300) if bits == 64 else operand & 0xFF
+
+
 def _bfe(words: list[str]) -> Oracle:
     sign, bits = _type(words)
 
     def run(a: int, b: int, c: int) -> list[int]:
-        # PTX's own pseudocode, bit by bit.
-        pos, length, msb = b & 0xFF, c & 0xFF, bits - 1
+        # PTX's own pseudocode, bit by bit; but of 64 bits it is all of b and c that counts.
+        pos, length, msb = _places(b, bits), _places(c, bits), bits - 1
         fill = 0 if sign == "u" or length == 0 else a >> min(pos + length - 1, msb) & 1
         field = [(a >> (i + pos) & 1) if i < length and i + pos <= msb else fill for i in range(bits)]
         return [sum(bit << i for i, bit in enumerate(field))]
@@ -160,7 +166,7 @@ def _bfi(words: list[str]) -> Oracle:
     bits = _type(words)[1]
 
     def run(a: int, b: int, c: int, d: int) -> list[int]:
-        result, pos, length = b, c & 0xFF, d & 0xFF
+        result, pos, length = b, _places(c, bits), _places(d, bits)
         for i in range(length):
             if pos + i < bits:
                 result = result & ~(1 << (pos + i)) | (a >> i & 1) << (pos + i)
@@ -196,6 +202,8 @@ def _prmt(words: list[str]) -> Oracle:
 def _fns(words: list[str]) -> Oracle:
     def run(mask: int, base: int, offset: int) -> list[int]:
         offset = signed(offset, 32)
+        if offset == -(2**31):
+            return [0]  # it has no opposite to count with
         if base > 31:
             return [0xFFFFFFFF]
         if offset == 0:
@@ -295,7 +303,7 @@ INTEGER: dict[str, Callable[[list[str]], Oracle]] = {
     "mad24": _mul24,
     "sad": _plain(lambda a, b, c: c + abs(a - b)),
     "div": _plain(_quotient),
-    "rem": _plain(lambda a, b: a if b == 0 else a - b * _quotient(a, b)),
+    "rem": _plain(lambda a, b: -1 if b == 0 else a - b * _quotient(a, b)),
     "abs": _plain(abs),
     "neg": _plain(lambda a: -a),
     "min": _plain(min),

@@ -37,16 +37,16 @@ INL u32 mul24_hi_u32(u32 a, u32 b) { return (u32)((u64)(a & 0xffffff) * (b & 0xf
 INL u32 mul24_lo_s32(u32 a, u32 b) { return (u32)(signed24(a) * signed24(b)); }
 INL u32 mul24_hi_s32(u32 a, u32 b) { return (u32)(signed24(a) * signed24(b) >> 16); }
 
-// Division by zero: all ones, and the dividend as remainder. The smallest integer by -1 wraps.
+// Division by zero: quotient and remainder are all ones. The smallest integer by -1 wraps.
 #define EMU_DIVISION(W)                                                                   \
     INL u##W div_u##W(u##W a, u##W b) { return b ? (u##W)(a / b) : (u##W)-1; }             \
-    INL u##W rem_u##W(u##W a, u##W b) { return b ? (u##W)(a % b) : a; }                    \
+    INL u##W rem_u##W(u##W a, u##W b) { return b ? (u##W)(a % b) : (u##W)-1; }             \
     INL u##W div_s##W(u##W a, u##W b) {                                                   \
         if (b == 0) return (u##W)-1;                                                      \
         return b == (u##W)-1 ? (u##W)(0 - a) : (u##W)((s##W)a / (s##W)b);                  \
     }                                                                                     \
     INL u##W rem_s##W(u##W a, u##W b) {                                                   \
-        if (b == 0) return a;                                                             \
+        if (b == 0) return (u##W)-1;                                                      \
         return b == (u##W)-1 ? (u##W)0 : (u##W)((s##W)a % (s##W)b);                        \
     }
 EMU_DIVISION(16)

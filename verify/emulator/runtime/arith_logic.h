@@ -46,12 +46,14 @@ INL u32 bfind_shiftamt_u64(u64 a) { return a ? clz64(a) : 0xffffffffu; }
 INL u32 bfind_shiftamt_s32(u32 a) { return bfind_shiftamt_u32((s32)a < 0 ? ~a : a); }
 INL u32 bfind_shiftamt_s64(u64 a) { return bfind_shiftamt_u64((s64)a < 0 ? ~a : a); }
 
-// The n-th set bit of `mask` from `base`, upwards for n > 0, downwards for n < 0; all ones where there is none.
+// The n-th set bit of `mask` from `base`, upwards for n > 0, downwards for n < 0; all ones where there is none. For the
+// smallest n, which has no opposite, 0.
 static inline u32 fns(u32 mask, u32 base, u32 n) {
     s32 offset = (s32)n;
     if (offset == 0) return base < 32 && mask >> base & 1 ? base : 0xffffffffu;
-    s32 step = offset > 0 ? 1 : -1, left = offset > 0 ? offset : -(s64)offset > 32 ? 33 : -offset;
+    if (offset == INT32_MIN) return 0;
     if (base > 31) return 0xffffffffu;
+    s32 step = offset > 0 ? 1 : -1, left = offset * step;
     for (s32 i = (s32)base; i >= 0 && i < 32; i += step)
         if (mask >> i & 1 && --left == 0) return (u32)i;
     return 0xffffffffu;
@@ -66,21 +68,24 @@ static inline u32 brev32(u32 a) {
 
 static inline u64 brev64(u64 a) { return (u64)brev32((u32)a) << 32 | brev32((u32)(a >> 32)); }
 
-// Position and length are their lowest eight bits. Past the top a signed field continues with the sign.
+// Position and length are their lowest eight bits where the field is of 32, all 32 bits where it is of 64. Past the top
+// a signed field continues with the sign.
+#define FIELD_32 0xffu
+#define FIELD_64 0xffffffffu
 #define EMU_FIELDS(W)                                                                                          \
     static inline u##W bfe_u##W(u##W a, u32 position, u32 length) {                                            \
-        position &= 0xff, length &= 0xff;                                                                      \
+        position &= FIELD_##W, length &= FIELD_##W;                                                            \
         if (position >= W || length == 0) return 0;                                                            \
         return length >= W ? a >> position : a >> position & (((u##W)1 << length) - 1);                        \
     }                                                                                                          \
     static inline u##W bfe_s##W(u##W a, u32 position, u32 length) {                                            \
-        position &= 0xff, length &= 0xff;                                                                      \
+        position &= FIELD_##W, length &= FIELD_##W;                                                            \
         if (length == 0) return 0;                                                                             \
         u##W field = sar##W(a, position);                                                                      \
         return length >= W ? field : (u##W)((s##W)(field << (W - length)) >> (W - length));                    \
     }                                                                                                          \
     static inline u##W bfi##W(u##W a, u##W b, u32 position, u32 length) {                                      \
-        position &= 0xff, length &= 0xff;                                                                      \
+        position &= FIELD_##W, length &= FIELD_##W;                                                            \
         if (position >= W || length == 0) return b;                                                            \
         u##W mask = (length >= W ? ~(u##W)0 : ((u##W)1 << length) - 1) << position;                            \
         return (a << position & mask) | (b & ~mask);                                                           \
