@@ -104,6 +104,26 @@ def encode(x: Number, f: Format, mode: str = "rn") -> int:
     return sign | bits
 
 
+def encode_flushed(x: Number, f: Format, mode: str) -> int:
+    """As `encode`, but a result that would be subnormal is a zero of its sign.
+
+    It is the number rounded to the format's precision as if exponents had no limit that decides: what rounds
+    up to the smallest normal number then stays, what reaches it only by the wider steps of subnormal numbers
+    does not.
+    """
+    unlimited = Format(f.precision, 20, 0)
+    smallest = Fraction(2) ** (f.lowest + f.precision - 1)
+    rounded = decode(encode(x, unlimited, mode), unlimited)
+    if rounded.size is not None and not x.nan and rounded.size < smallest:
+        return int(x.negative) << (f.bits - 1)
+    return encode(x, f, mode)
+
+
+def quiet(bits: int, f: Format) -> int:
+    """A NaN with the highest bit of its fraction set; its sign and payload stay."""
+    return bits | 1 << (f.precision - 2)
+
+
 def add(x: Number, y: Number, mode: str) -> Number:
     if x.nan or y.nan:
         return NAN

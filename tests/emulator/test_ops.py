@@ -53,8 +53,8 @@ def test_arithmetic_has_c_with_its_modifiers() -> None:
     names = {"a": "R_1", "b": "R_2", "c": "R_3"}
     op = ops.find("fma.rz.ftz.sat.f32")
     assert op.signature == ("d:f32", "a:f32", "b:f32", "c:f32")
-    assert op.text(names) == "sat32(ftz32(f32_fma_rz(ftz32(R_1), ftz32(R_2), ftz32(R_3))))"
-    assert ops.find("fma.rn.f32").text(names) == "((f32_fma_rn((R_1), (R_2), (R_3))))"
+    assert op.text(names) == "sat32(f32_fma_rz_ftz(R_1, R_2, R_3))"
+    assert ops.find("fma.rn.f32").text(names) == "(f32_fma_rn(R_1, R_2, R_3))"
 
 
 def test_operands_that_are_expressions_keep_their_meaning() -> None:

@@ -48,17 +48,38 @@ INL u32 f32_round_rni(u32 a) { return f32_out(nearbyintf(f32_of(a))); }
 INL u32 f32_round_rzi(u32 a) { return f32_out(truncf(f32_of(a))); }
 INL u32 f32_round_rmi(u32 a) { return f32_out(floorf(f32_of(a))); }
 INL u32 f32_round_rpi(u32 a) { return f32_out(ceilf(f32_of(a))); }
-INL u64 f64_round_rni(u64 a) { return f64_out(nearbyint(f64_of(a))); }
-INL u64 f64_round_rzi(u64 a) { return f64_out(trunc(f64_of(a))); }
-INL u64 f64_round_rmi(u64 a) { return f64_out(floor(f64_of(a))); }
-INL u64 f64_round_rpi(u64 a) { return f64_out(ceil(f64_of(a))); }
+INL u64 f64_round_rni(u64 a) { return f64_passing(nearbyint(f64_of(a)), a, a, a); }
+INL u64 f64_round_rzi(u64 a) { return f64_passing(trunc(f64_of(a)), a, a, a); }
+INL u64 f64_round_rmi(u64 a) { return f64_passing(floor(f64_of(a)), a, a, a); }
+INL u64 f64_round_rpi(u64 a) { return f64_passing(ceil(f64_of(a)), a, a, a); }
 
 INL u32 f32_from_f16(u16 a) { return f32_out(f16_of(a)); }
-INL u32 f32_from_bf16(u16 a) { return f32_out(bf16_of(a)); }
-INL u64 f64_from_f32(u32 a) { return f64_out((double)f32_of(a)); }
-INL u32 f32_from_f64(u64 a) { return f32_out((float)f64_of(a)); }
+INL u32 f32_from_bf16(u16 a) { return (u32)a << 16; }
+INL u16 f16_copy(u16 a) { return is_nan16(a) ? F16_NAN : a; }
+INL u32 f32_copy_ftz(u32 a) { return is_nan32(a) ? F32_NAN : ftz32(a); }
 
-INL u32 f32_relu(u32 a) { return is_nan32(a) ? F32_NAN : a & 0x80000000u ? 0 : a; }
+// To and from f64 a NaN keeps its sign and as much of its payload, from the top, as fits; it becomes quiet.
+INL u64 f64_of_nan(u64 a, Format from) {
+    u64 fraction = a & (((u64)1 << (from.precision - 1)) - 1), sign = a >> (from.precision - 1 + from.width) & 1;
+    return quiet64(sign << 63 | 0x7ffull << 52 | fraction << (53 - from.precision));
+}
+INL u64 nan_of_f64(u64 a, Format to) {
+    return soft_sign(to, a >> 63) | soft_infinity(to) | (quiet64(a) & ((1ull << 52) - 1)) >> (53 - to.precision);
+}
+INL u64 f64_from_f32(u32 a) { return is_nan32(a) ? f64_of_nan(a, FORMAT_f32) : bits_of_f64((double)f32_of(a)); }
+INL u64 f64_from_f16(u16 a) { return is_nan16(a) ? f64_of_nan(a, FORMAT_f16) : bits_of_f64((double)f16_of(a)); }
+INL u64 f64_from_bf16(u16 a) { return f64_from_f32((u32)a << 16); }
+static inline u64 narrow_f64(u64 a, Format to, int mode) {
+    return is_nan64(a) ? nan_of_f64(a, to) : soft_convert(a, FORMAT_f64, to, mode);
+}
+INL u32 f32_from_f64(u64 a, int mode) {
+    if (mode != ROUND_rn || is_nan64(a)) return (u32)narrow_f64(a, FORMAT_f32, mode);
+    return bits_of_f32((float)f64_of(a));
+}
+static inline u32 f32_from_f64_ftz(u64 a, int mode) {
+    u32 r = f32_from_f64(a, mode);
+    return is_smallest32(r) ? flushed32(r, f32_from_f64(a + (24ull << 52), mode)) : ftz32(r);
+}
 
 // .satfinite: overflow and infinity give the largest number; a NaN stays one.
 static inline u64 satfinite(u64 a, Format f) {
@@ -70,10 +91,19 @@ INL u16 finite_f16(u16 a) { return (u16)satfinite(a, FORMAT_f16); }
 INL u16 finite_bf16(u16 a) { return (u16)satfinite(a, FORMAT_bf16); }
 INL u32 finite_tf32(u32 a) { return (a & 0x7fffffffu) == 0x7f800000u ? a - 0x2000 : a; }
 
-// tf32 is an f32 whose 13 last bits are zero.
+// tf32 is an f32 whose 13 last bits are zero; its NaN too.
 static inline u32 tf32_from_f32(u32 a, int mode) {
-    return is_nan32(a) ? F32_NAN : (u32)soft_convert(a, FORMAT_f32, FORMAT_tf32, mode) << 13;
+    return (u32)(is_nan32(a) ? FORMAT_tf32.nan : soft_convert(a, FORMAT_f32, FORMAT_tf32, mode)) << 13;
 }
+
+// .rna is integer arithmetic that knows no NaN: where the exponent is all ones the last bits are cut, and .satfinite
+// steps down by one. So a NaN with a small payload becomes infinity, and with .satfinite a number.
+INL u32 tf32_rna(u32 a) { return (~a & 0x7f800000u ? a + 0x1000 : a) & ~0x1fffu; }
+INL u32 tf32_rna_satfinite(u32 a) {
+    a = tf32_rna(a);
+    return ~a & 0x7f800000u ? a : a - 0x2000;
+}
+INL u32 tf32_relu(u32 a) { return a & 0x80000000u ? 0 : a; }
 
 // e4m3 has no infinity: all codes but the last are numbers, and .satfinite clamps to 448.
 static inline u8 e4m3_from_f32(u32 a) {

@@ -44,7 +44,12 @@ static inline double sum_odd(double a, double b) {
 
 INL u16 f16_add(u16 a, u16 b) { return f16_from_f32(bits_of_f32(f16_of(a) + f16_of(b))); }
 INL u16 f16_sub(u16 a, u16 b) { return f16_from_f32(bits_of_f32(f16_of(a) - f16_of(b))); }
+// .ftz: as for f32 (arith_float.h). To less than 2^-14 rounds what is below it by more than a quarter of its last place.
+INL u16 ftz16(u16 a) { return a & 0x7c00 ? a : a & 0x8000; }
+INL u16 f16_from_f32_ftz(u32 a) { return (a & 0x7fffffffu) < 0x387ff000u ? a >> 16 & 0x8000 : f16_from_f32(a); }
+
 INL u16 f16_mul(u16 a, u16 b) { return f16_from_f32(bits_of_f32(f16_of(a) * f16_of(b))); }
+INL u16 f16_mul_ftz(u16 a, u16 b) { return f16_from_f32_ftz(bits_of_f32(f16_of(ftz16(a)) * f16_of(ftz16(b)))); }
 INL u16 bf16_add(u16 a, u16 b) { return bf16_from_f32(bits_of_f32(bf16_of(a) + bf16_of(b))); }
 INL u16 bf16_sub(u16 a, u16 b) { return bf16_from_f32(bits_of_f32(bf16_of(a) - bf16_of(b))); }
 INL u16 bf16_mul(u16 a, u16 b) { return bf16_from_f32(f32_odd((double)bf16_of(a) * bf16_of(b))); }
@@ -52,13 +57,15 @@ INL u16 bf16_mul(u16 a, u16 b) { return bf16_from_f32(f32_odd((double)bf16_of(a)
 static inline u16 f16_fma(u16 a, u16 b, u16 c) {
     return f16_from_f32(f32_odd(sum_odd((double)f16_of(a) * f16_of(b), f16_of(c))));
 }
+static inline u16 f16_fma_ftz(u16 a, u16 b, u16 c) {
+    return f16_from_f32_ftz(f32_odd(sum_odd((double)f16_of(ftz16(a)) * f16_of(ftz16(b)), f16_of(ftz16(c)))));
+}
 static inline u16 bf16_fma(u16 a, u16 b, u16 c) {
     return bf16_from_f32(f32_odd(sum_odd((double)bf16_of(a) * bf16_of(b), bf16_of(c))));
 }
 
 INL int is_nan16(u16 a) { return (a & 0x7fff) > 0x7c00; }
 INL int is_nan_bf16(u16 a) { return (a & 0x7fff) > 0x7f80; }
-INL u16 ftz16(u16 a) { return a & 0x7c00 ? a : a & 0x8000; }
 INL u16 sat16(u16 a) { return a & 0x8000 || is_nan16(a) ? 0 : a > 0x3c00 ? 0x3c00 : a; }
 INL u16 bf16_sat(u16 a) { return a & 0x8000 || is_nan_bf16(a) ? 0 : a > 0x3f80 ? 0x3f80 : a; }
 INL u16 f16_relu(u16 a) { return is_nan16(a) ? F16_NAN : a & 0x8000 ? 0 : a; }
