@@ -53,7 +53,7 @@ def main() -> int:
         tiers = wanted_of(options.chosen, options.folders[0])
         sources = sorted({str(Path(source).parent) for source, _ in tiers})
         extra = [x for name in sorted({k for _, k in tiers}) for x in ("-k", name)]
-    ported = run("port", *sources, *extra, "-o", str(options.out), "--jobs", options.jobs)
+    ported = run("port", *sources, *extra, "--device", "gpu", "-o", str(options.out), "--jobs", options.jobs)
     known = {
         key(k): k.get("tier", 0) for k in run("analyze", *sources, *extra, "--jobs", options.jobs)["kernels"]
     }

@@ -17,12 +17,15 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from translator.batch.fanout import Lost, run
 from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT
 
-Verdict = Literal["ok", "warning", "missing"]
+if TYPE_CHECKING:
+    from verify.canary import Canary
+
+Verdict = Literal["ok", "warning", "missing", "not run"]
 
 _LIMIT = 120.0  # seconds for one check
 
@@ -235,10 +238,42 @@ def _compiler() -> Found:
 
 def _emulator() -> Found:
     """Whether values can be compared without a GPU, by the verifier's own look at the machine."""
+    from verify.canary import check_emulator
     from verify.where import emulator_gap
 
     code, gap = emulator_gap()
-    return ("missing", f"{code} {gap}") if gap else ("ok", "ports and originals can run on this CPU")
+    if gap:
+        return "missing", f"{code} {gap}"
+    check_emulator()
+    return "ok", "ports and originals can run on this CPU; two known kernels give the right values"
+
+
+def _original_canary() -> Found:
+    from verify.canary import ORIGINAL
+
+    return _machine_code(ORIGINAL)
+
+
+def _port_canary() -> Found:
+    from verify.canary import PORT
+
+    return _machine_code(PORT)
+
+
+def _machine_code(canary: Canary) -> Found:
+    """Whether the installed assembler gets a kernel right that some got wrong."""
+    from verify.canary import CanaryError, check_machine_code
+    from verify.environment import find_gpu
+    from verify.sides import SideError
+
+    gpu, why = find_gpu()
+    if gpu is None:
+        return "not run", why
+    try:
+        right, words = check_machine_code(canary, gpu.arch)
+    except (CanaryError, SideError) as error:
+        return "warning", f"{canary.name}: {str(error).splitlines()[0]}"
+    return ("ok" if right else "warning"), f"{canary.name}: {words}"
 
 
 def _reading() -> Found:
@@ -283,4 +318,6 @@ _CHECKS: tuple[tuple[str, Callable[[], Found], str, bool], ...] = (
     ("nvcc", _nvcc, _NVCC, False),
     ("C compiler", _compiler, _NO_COMPILER, False),
     ("emulator", _emulator, _NO_EMULATOR, False),
+    ("originals' machine code", _original_canary, "", False),
+    ("ports' machine code", _port_canary, "", False),
 )

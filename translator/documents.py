@@ -192,7 +192,7 @@ class AnalyzeDocument(Document):
 
 class CheckEntry(Document):
     name: str
-    verdict: Literal["ok", "warning", "missing"]
+    verdict: Literal["ok", "warning", "missing", "not run"]
     detail: str
     costs: str
     needed: bool

@@ -17,7 +17,8 @@ EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED
 
 # In the order they are told.
 _PROVEN = {
-    "PASSED": "gave the original's values on a GPU",
+    "PASSED on gpu": "gave the original's values on a GPU",
+    "PASSED on emulator": "gave the original's values in the emulator",
     "COMPILED": "compiled, values not compared",
     NOT_RUN: "translated, nothing checked",
 }
@@ -73,6 +74,7 @@ class Outcome:
     stages: tuple[Stage, ...] = ()
     out: str = ""  # the folder written, "" if none was
     seconds: float = 0.0
+    device: str = "gpu"  # where its values were compared, if they were: "gpu" or "emulator"
 
     @property
     def name(self) -> str:
@@ -105,7 +107,8 @@ class Report:
     @property
     def proven(self) -> str:
         """What was shown about the ports, in one sentence."""
-        said = [f"{n} {_PROVEN[s]}" for s in _PROVEN if (n := self.counts.get(s, 0))]
+        shown = Counter(f"PASSED on {o.device}" if o.status == "PASSED" else o.status for o in self.outcomes)
+        said = [f"{shown[s]} {words}" for s, words in _PROVEN.items() if shown[s]]
         return "; ".join(said) or "nothing"
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 
 FILE = "cuteport.toml"
 PREFIX = "CUTEPORT_"
+DEVICES = ("auto", "gpu", "emulator")
 ARCHES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
 STANDARDS = ("c++11", "c++14", "c++17", "c++20")
 
@@ -39,6 +40,9 @@ class Settings:
     instantiate: tuple[str, ...] = ()  # "k<float, 8>"
     jobs: int = 0  # 0 for one per core
     arch: str = ""  # "" for the GPU's own, or sm_90a where there is none
+    device: str = (
+        "auto"  # where values are compared: a GPU, otherwise the emulator; or "gpu", "emulator"
+    )
     verify: bool = True
     force: bool = False  # overwrite a port.py that was edited since it was generated
     keep_stages: bool = False  # leave each stage's file in the run folder
@@ -165,6 +169,8 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"`jobs` can't be {settings.jobs}: it takes 0 (one per core) to 1024")
     if settings.arch and settings.arch not in ARCHES:
         raise SettingsError(f"`arch` can't be {settings.arch!r}: it takes one of {', '.join(ARCHES)}")
+    if settings.device not in DEVICES:
+        raise SettingsError(f"`device` can't be {settings.device!r}: it takes one of {', '.join(DEVICES)}")
     if settings.std and settings.std not in STANDARDS:
         raise SettingsError(f"`std` can't be {settings.std!r}: it takes one of {', '.join(STANDARDS)}")
     for define in settings.define:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from translator.doctor import Examination
 
 _SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
-_VERDICT_STYLE = {"ok": "green", "warning": "yellow", "missing": "red"}
+_VERDICT_STYLE = {"ok": "green", "warning": "yellow", "missing": "red", "not run": "dim"}
 
 
 def _console() -> Console:

@@ -21,6 +21,7 @@ _LACKING = frozenset({"CP9001"})
 
 def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]) -> None:
     """Replace each outcome that has a folder by one with what `verify` found there, as it is found."""
+    from verify.options import DEVICES
     from verify.run import Options, load_specs, verify_targets
     from verify.spec import SpecError
 
@@ -36,9 +37,9 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
                 Finding("CP6001", "error", p, Span(f"{outcome.out}/spec.toml")) for p in error.problems
             )
             outcomes[k] = replace(outcome, findings=outcome.findings + findings)
-    # Without a GPU `port` compiles only; `cuteport verify` goes on to the emulator.
+    device = next(d for d in DEVICES if d == settings.device)
     options = Options(
-        arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers, device="gpu"
+        arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers, device=device
     )
     compiled = 0
 
@@ -61,9 +62,11 @@ def _with_verdict(outcome: Outcome, verdict: Verdict) -> Outcome:
     failed = [
         _finding(outcome, s) for s in verdict.stages if s.code and (s.status != NOT_RUN or s.code in _LACKING)
     ]
+    parity = verdict.stage("parity")
     return replace(
         outcome,
         status=str(verdict.status),
+        device=parity.parity.device if parity is not None and parity.parity is not None else outcome.device,
         stages=(*outcome.stages, *stages),
         findings=(*outcome.findings, *dict.fromkeys(failed)),
         seconds=outcome.seconds + sum(s.seconds for s in verdict.stages),

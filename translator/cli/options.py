@@ -32,6 +32,14 @@ Instantiate: TypeAlias = Annotated[
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option("-j", "--jobs", metavar="N", help="Processes; by default one per core.")
 ]
+Device: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="Where values are compared: auto (a GPU, otherwise the emulator), gpu or emulator.",
+    ),
+]
 Arch: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -11,6 +11,7 @@ from translator.cli.options import (
     Arch,
     CompileCommands,
     Define,
+    Device,
     Include,
     Instantiate,
     Jobs,
@@ -34,6 +35,7 @@ def port(
     instantiate: Instantiate = None,
     jobs: Jobs = None,
     arch: Arch = None,
+    device: Device = None,
     no_verify: Annotated[
         bool, typer.Option("--no-verify", help="Translate only; compile and compare nothing.")
     ] = False,
@@ -61,6 +63,7 @@ def port(
             "instantiate": instantiate,
             "jobs": jobs,
             "arch": arch,
+            "device": device,
             "verify": False if no_verify else None,
             "force": force or None,
             "keep_stages": keep_stages or None,

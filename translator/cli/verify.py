@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Arch, Json
+from translator.cli.options import Arch, Device, Json
 
 
 def verify(
@@ -27,12 +27,7 @@ def verify(
     jobs: Annotated[
         int, typer.Option("-j", "--jobs", metavar="N", help="Targets at a time; timing is never shared.")
     ] = 1,
-    device: Annotated[
-        str,
-        typer.Option(
-            "--device", metavar="NAME", help="auto (a GPU, otherwise the emulator), gpu or emulator."
-        ),
-    ] = "auto",
+    device: Device = None,
     record: Annotated[bool, typer.Option("--record", help="Write baselines/<device>.json.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -48,7 +43,7 @@ def verify(
         raise typer.BadParameter(str(error), param_hint="--stages") from None
     if arch and arch not in ARCHES:
         raise typer.BadParameter(f"{arch!r} is none of {', '.join(ARCHES)}", param_hint="--arch")
-    chosen = next((d for d in DEVICES if d == device), None)
+    chosen = next((d for d in DEVICES if d == (device or "auto")), None)
     if chosen is None:
         raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
     options = Options(wanted, tuple(case or ()), seed, arch or "", timeout, record, jobs, chosen)

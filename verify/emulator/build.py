@@ -20,8 +20,10 @@ from verify.emulator.ptx.module import PtxError
 RUNTIME = Path(__file__).parent / "runtime"
 # The machine's own instructions make fma and rounding one instruction instead of a call; the bits stay the
 # same as long as the compiler fuses nothing by itself.
-_FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-strict-aliasing")
-_FLAGS += ("-fno-math-errno", "-march=native")
+_FLAGS = (
+    *("-O1", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing"),
+    *("-ffp-contract=off", "-fno-math-errno", "-march=native"),
+)
 _QUIET = ("-w",)
 _SECONDS = 600
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from translator import doctor
 from translator.cli.main import run
 from translator.doctor import Check, Examination, judge_dsl
+from verify import canary, environment
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,18 @@ def test_a_check_that_crashes_is_a_line_not_a_traceback(
     assert [c["verdict"] for c in document["checks"]] == ["missing", "ok"]
     assert "driver on fire" in document["checks"][0]["detail"]
     assert document["checks"][0]["costs"] == "no proof"
+
+
+def test_known_kernels_are_run_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = SimpleNamespace(arch="sm_90a")
+    said = (False, "wrong at ptxas -O3: of 187 it makes 26, not 6268; right at ptxas -O1")
+    monkeypatch.setattr(environment, "find_gpu", lambda: (gpu, ""))
+    monkeypatch.setattr(canary, "check_machine_code", lambda _canary, _arch: said)
+    assert doctor._original_canary() == ("warning", f"select_loop: {said[1]}")
+    monkeypatch.setattr(canary, "check_machine_code", lambda _canary, _arch: (True, "right"))
+    assert doctor._port_canary() == ("ok", "countdown_select: right")
+    monkeypatch.setattr(environment, "find_gpu", lambda: (None, "no NVIDIA driver"))
+    assert doctor._port_canary() == ("not run", "no NVIDIA driver")
 
 
 @pytest.mark.dsl

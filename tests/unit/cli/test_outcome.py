@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from translator.outcome import Finding, Outcome, Report, Stage
@@ -35,8 +37,16 @@ def test_interrupted_is_130() -> None:
 def test_what_was_proven_and_what_was_not_run() -> None:
     parity = Stage("parity", "NOT_RUN", why="no GPU")
     report = Report(
-        [outcome("COMPILED", stages=(parity,)), outcome("COMPILED", stages=(parity,)), outcome("PASSED")]
+        [
+            outcome("COMPILED", stages=(parity,)),
+            outcome("COMPILED", stages=(parity,)),
+            outcome("PASSED"),
+            replace(outcome("PASSED"), device="emulator"),
+        ]
     )
-    assert report.proven == "1 gave the original's values on a GPU; 2 compiled, values not compared"
+    assert report.proven == (
+        "1 gave the original's values on a GPU; 1 gave the original's values in the emulator;"
+        " 2 compiled, values not compared"
+    )
     assert report.not_run == {"parity": "no GPU"}
     assert Report([]).proven == "nothing"
