@@ -19,6 +19,36 @@ HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """A tensor map of array number `of`, whose last axis is dimension 0; `box` as the axes of the array.
+
+    `element` is a key of MAP_TYPES; `swizzle` 0 (none) to 3 (128 bytes).
+    """
+
+    of: int
+    box: tuple[int, ...]
+    element: str
+    swizzle: int = 0
+    strange: int = 0  # bits to change in word 2
+
+    def encoded(self, array: Array, address: int) -> npt.NDArray[np.uint32]:
+        """The 128 bytes, as the CuTe DSL's host code writes them."""
+        words = np.zeros(32, np.uint32)
+        words[0], words[1] = address & 0xFFFFFFFF, address >> 32
+        rank, sizes, box = array.ndim, array.shape[::-1], self.box[::-1]
+        words[2] = 0x40002 | (rank - 1) << 4 | MAP_TYPES[self.element] << 7 | self.swizzle << 13
+        words[2] ^= np.uint32(self.strange)
+        words[3 : 3 + rank - 1] = [s // 16 for s in array.strides[::-1][1:]]
+        words[8 : 8 + rank] = [n - 1 for n in sizes]
+        words[13] = box[0] - 1 << 24
+        words[14] = sum(n - 1 << 8 * i for i, n in enumerate(box[1:]))
+        return words
+
+
+MAP_TYPES = {"u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "f16": 6, "f32": 7, "bf16": 10}
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """PTX of a kernel `k` whose parameters are pointers to its arrays."""
 
@@ -28,14 +58,18 @@ class Kernel:
 
 
 def run(
-    kernel: Kernel, arrays: Sequence[Array], schedule: str = "forward", blocks: int = 1, cluster: int = 1
+    kernel: Kernel, given: Sequence[Array | Map], schedule: str = "forward", blocks: int = 1, cluster: int = 1
 ) -> tuple[list[Array], Ran]:
     """The arrays after one launch, and what it reported."""
     memory = Memory()
+    arrays: list[Array] = [np.zeros(32, np.uint32) if isinstance(a, Map) else a for a in given]
     places = [memory.alloc(a.nbytes, f"array {i}") for i, a in enumerate(arrays)]
     held = [_bytes_at(p, a.nbytes) for a, p in zip(arrays, places, strict=True)]
     for h, a in zip(held, arrays, strict=True):
         h[:] = np.frombuffer(a.tobytes(), np.uint8)
+    for h, m in zip(held, given, strict=True):
+        if isinstance(m, Map):
+            h[:] = m.encoded(arrays[m.of], places[m.of]).view(np.uint8)
     shape = LaunchShape((blocks, 1, 1), (kernel.threads, 1, 1), kernel.smem, (cluster, 1, 1))
     params = [p.to_bytes(8, "little") for p in places]
     ran = Program(kernel.ptx).run("k", shape, params, memory, RunOptions(schedule=schedule, budget=5_000_000))

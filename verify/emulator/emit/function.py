@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from verify.emulator.emit.handlers import HANDLERS
+from verify.emulator.emit.hopper import wgmma_registers, wgmma_touched
 from verify.emulator.emit.layout import BUILTINS, Layout, offsets, round_up
 from verify.emulator.emit.operands import C_TYPES, Names, identifier
 from verify.emulator.emit.pure import pure, shape_of
@@ -25,6 +26,7 @@ class Emitting:
     leave: str  # the C label that ends the function
     frame_bytes: int = 0
     seen: set[str] = field(default_factory=set)  # labels already passed: a branch to one goes back
+    wgmma: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # registers: emit.hopper
 
     def label(self, name: str) -> str:
         """The C label of a PTX label."""
@@ -43,6 +45,7 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
     places, head, frame = _places(f, layout)
     names = Names(f.regs, places)
     e = Emitting(f, layout, names, sites, f"end_{len(sites.functions)}", frame)
+    e.wgmma = wgmma_registers(f, len(sites.instructions))
     sites.functions.append(f.name)
     lines = [signature(f) + " {"]
     lines += [f"  {C_TYPES[SIZES[t]]} {names.register(Reg(r))} = 0;" for r, t in f.regs.items()]
@@ -107,6 +110,8 @@ def _statement(e: Emitting, line: Instr | Call, site: int) -> str:
             raise
         where = f"{e.function.name}: {line.text or getattr(line, 'op', 'call')}"
         raise PtxError(error.code, f"{error.message} ({where})", line.ptx_line) from None
+    if e.wgmma and isinstance(line, Instr):
+        text = wgmma_touched(e, line, site) + text
     if line.guard is None:
         return text
     return f"if ({e.names.predicate(line.guard)}) {{ {text} }}"

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verify.emulator.emit.operands import C_TYPES
 from verify.emulator.emit.tensor import ELEMENT_BITS, array, assigned, items, shape
 from verify.emulator.ops import Op
-from verify.emulator.ptx.module import SIZES, Addr, Imm, Instr, Operand, PtxError, Reg, Vec
+from verify.emulator.ptx.module import (
+    SIZES,
+    Addr,
+    Function,
+    Imm,
+    Instr,
+    Label,
+    Operand,
+    Pair,
+    PtxError,
+    Reg,
+    Vec,
+)
 
 if TYPE_CHECKING:
     from verify.emulator.emit.function import Emitting
@@ -210,6 +223,50 @@ def wgmma(e: Emitting, i: Instr, op: Op, site: int) -> str:
     lines.append(array(e, "a_", a, 4, 32) if registers else f"u64 a_[1] = {{ {e.names.bits(a, 'b64')} }};")
     call = f"wgmma(t, &kind_, d_, a_, {e.names.bits(b, 'b64')}, {e.names.predicate(scale)}, {site});"
     return f"{{ {' '.join([*lines, call, *assigned(e, 'd_', d, count, 32)])} }}"
+
+
+def wgmma_registers(f: Function, first: int) -> dict[str, tuple[int, ...]]:
+    """Registers of wgmmas, with the sites of those of which they are accumulators; `first` is the site of
+    the function's first instruction."""
+    found: dict[str, tuple[int, ...]] = {}
+    site = first
+    for line in f.body:
+        if isinstance(line, Label):
+            continue
+        if isinstance(line, Instr) and line.op.startswith("wgmma.mma_async"):
+            for k, o in enumerate(line.operands[:2]):
+                for r in o.items if isinstance(o, Vec) else ():
+                    if isinstance(r, Reg):
+                        found[r.name] = (*found.get(r.name, ()), *((site,) if k == 0 else ()))
+        site += 1
+    return found
+
+
+def _registers(o: Operand | None) -> Iterator[str]:
+    match o:
+        case Reg(name):
+            yield name
+        case Vec(items=parts):
+            for part in parts:
+                yield from _registers(part)
+        case Pair(first, second):
+            yield from _registers(first)
+            yield from _registers(second)
+
+
+def wgmma_touched(e: Emitting, i: Instr, site: int) -> str:
+    """What goes before an ordinary instruction that uses registers of wgmmas."""
+    if i.op.startswith("wgmma."):
+        return ""
+    written = bool(i.operands) and any(r in e.wgmma for r in _registers(i.operands[0]))
+    used = sorted({s for o in i.operands for r in _registers(o) for s in e.wgmma.get(r, ())})
+    if i.op.startswith("mov."):
+        used = []
+    if not used and not written:
+        return ""
+    sites = ", ".join(map(str, used)) or "0"
+    call = f"wgmma_touched(t, w_, {len(used)}, {int(written)}, {site});"
+    return f"{{ static const u32 w_[] = {{ {sites} }}; {call} }} "
 
 
 def wgmma_fence(e: Emitting, i: Instr, op: Op, site: int) -> str:

@@ -55,6 +55,8 @@ typedef struct WgmmaKind {
 } WgmmaKind;
 // d: the lane's accumulators, in and out; a: the descriptor, or the lane's registers
 void wgmma(Thread *t, const WgmmaKind *kind, u32 *d, const void *a, u64 b, u32 scale_d, u32 site);
+// Before an ordinary instruction that reads (or writes) registers of the wgmmas at `sites`: they must have been waited for.
+void wgmma_touched(Thread *t, const u32 *sites, u32 n, u32 written, u32 site);
 void wgmma_fence(Thread *t, u32 site);
 void wgmma_commit(Thread *t, u32 site);
 void wgmma_wait(Thread *t, u32 pending, u32 site);

@@ -178,6 +178,7 @@ void hopper_thread_exit(Thread *t) {
         finish_store(c);
         free_copy(c);
     }
+    wgmma_thread_exit(t);
     cluster_thread_exit(t);
 }
 

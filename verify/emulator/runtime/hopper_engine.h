@@ -62,6 +62,9 @@ int find_mbarrier(Thread *t, u32 at, u32 site, Place *p);  // 0 after a report
 void free_late(Hopper *h);
 void complete_bytes(Thread *t, Place barrier, u32 bytes, u32 site);
 
+// hopper_wgmma.c
+void wgmma_thread_exit(Thread *t);
+
 // hopper_cluster.c
 void cluster_thread_exit(Thread *t);
 

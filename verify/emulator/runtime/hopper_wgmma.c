@@ -1,6 +1,6 @@
-// wgmma: each warp of the four multiplies its 16 rows. The sums are there at once; what is kept until wait_group is that the
-// operands in shared memory may not change. So an accumulator read before the wait goes unseen, and so does one that ordinary
-// instructions change without a wgmma.fence.
+// wgmma: each warp of the four multiplies its 16 rows. The sums are there at once; until wait_group the operands in shared
+// memory may not change, and the emitter asks wgmma_touched before it uses the registers otherwise (but for moves, which a
+// compiler may make of one register).
 // Shared memory operands lie as a matrix descriptor says (PTX ISA, "Asynchronous warpgroup level matrix shared memory layout");
 // everything is in pieces of 16 bytes: along k of one row (K-major), or along rows of one k (MN-major).
 #include "hopper_engine.h"
@@ -157,19 +157,43 @@ void wgmma(Thread *t, const WgmmaKind *kind, u32 *d, const void *a, u64 b, u32 s
 static void run_fence(Warp *w, void **lanes, u32 mask, u32 site) { warp_async(warp_thread(w, __builtin_ctz(mask)))->fenced = 1; }
 static void run_commit(Warp *w, void **lanes, u32 mask, u32 site) { warp_async(warp_thread(w, __builtin_ctz(mask)))->group++; }
 
-static void run_wait(Warp *w, void **lanes, u32 mask, u32 site) {
+// Ends what was issued before the newest `pending` groups; ~0: all.
+static void retire(Thread *t, u32 pending) {
 #ifdef CHECK
-    Thread *t = warp_thread(w, __builtin_ctz(mask));
     WarpAsync *mine = warp_async(t);
-    u32 pending = *(u32 *)lanes[t->lane], kept = 0;
+    u32 kept = 0;
     Operands *o = mine->operands;
     for (u32 i = 0; o && i < o->n; i++) {
-        if (o->pieces[i].group + pending < mine->group)
+        if (pending == ~0u || o->pieces[i].group + pending < mine->group)
             stop_reading(t, (Place){slot_of(t), o->pieces[i].offset}, PIECE, o->pieces[i].site, "shared memory is overwritten while wgmma reads it");
         else o->pieces[kept++] = o->pieces[i];
     }
     if (o) o->n = kept;
 #endif
+}
+
+void wgmma_touched(Thread *t, const u32 *sites, u32 n, u32 written, u32 site) {
+    WarpAsync *mine = warp_async(t);
+    const Operands *o = mine->operands;
+    if (written) mine->fenced = 0;
+    for (u32 i = 0; o && i < o->n; i++)
+        for (u32 k = 0; k < n; k++)
+            if (o->pieces[i].site == sites[k]) {
+                finding_from(t, 8011, site, 0, 0, sites[k], t->block->linear, t->linear, "registers of a wgmma are used before it was waited for");
+                return;
+            }
+}
+
+void wgmma_thread_exit(Thread *t) {
+    Operands *o = warp_async(t)->operands;
+    if (LIKELY(!o || !o->n)) return;
+    finding(t, 8011, o->pieces[0].site, 0, 0, "a warp exits before its wgmma was waited for");
+    retire(t, ~0u);
+}
+
+static void run_wait(Warp *w, void **lanes, u32 mask, u32 site) {
+    Thread *t = warp_thread(w, __builtin_ctz(mask));
+    retire(t, *(u32 *)lanes[t->lane]);
 }
 
 void wgmma_fence(Thread *t, u32 site) { collective(t, ~0u, NULL, site, run_fence); }
