@@ -33,7 +33,7 @@ struct Warp {
     u32 first;              // no access of the block is below; ~0 when blocks run interleaved
     u32 foreign;            // all below are other blocks'; 0 when blocks run interleaved
     u32 plain;              // base is all that the warp knows: no collective and no partial barrier since
-    u32 fenced_own, fenced_base;  // what the last fence covers: of the warp, of the block
+    u32 fenced_own, fenced_base, fenced_acquired;  // what the last fence covers: of the warp, of the block, of others
     u32 *seen;              // [32][32]: what a lane knows of another, beyond lane_base; NULL: no partial collective yet
 };
 

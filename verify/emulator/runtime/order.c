@@ -23,7 +23,10 @@ struct SyncObject {
     u32 n, max, seen;            // the first `seen` releases are in somebody's acquired list
     u32 *last, n_last;           // by hash of the block: its last release + 1
     u32 visited, visit;          // of acquired_knows
+    u32 only;                    // the only block that released here; SEVERAL
+    u32 joined[MAX_WARPS];       // how much of the log each warp of that block has taken over
 };
+enum { SEVERAL = ~0u };
 
 typedef struct Acquired { SyncObject *object; u32 n, warp, time; } Acquired;
 
@@ -94,7 +97,9 @@ void order_barrier(Slot *s, Barrier *b, u32 whole) {
             for (u32 y = 0; y < MAX_WARPS; y++) raise(&s->known[i][y], b->known[y]);
             order_lanes(w, b->lanes[i]);
         }
-        if (fenced) w->fenced_own = w->fenced_base = now;
+        if (!fenced) continue;
+        w->fenced_own = w->fenced_base = now;
+        w->fenced_acquired = s->acquired ? s->acquired->n : 0;
     }
     b->base = 0;
     memset(b->known, 0, sizeof b->known);
@@ -204,7 +209,15 @@ static u32 *last_of(SyncObject *o, u32 block) {
         if (!o->last[i] || o->log[o->last[i] - 1].block == block) return &o->last[i];
 }
 
-static void publish(Thread *t, SyncObject *o, u32 base, u32 own) {
+// Is what the warp releases in the release already? Waiting by cas releases the same over and over.
+static int adds_nothing(const Slot *s, const Warp *w, const Release *r, u32 base, u32 own, u32 n_acquired) {
+    if (base > r->base || own > r->own || n_acquired > r->n_acquired) return 0;
+    for (u32 y = 0; s->known && y < MAX_WARPS; y++)
+        if (s->known[w->index][y] > r->known[y]) return 0;
+    return 1;
+}
+
+static void publish(Thread *t, SyncObject *o, u32 base, u32 own, u32 n_acquired) {
     Slot *s = slot_of(t);
     Warp *w = t->warp;
     if (o->n * 2 + 2 > o->n_last) {
@@ -213,11 +226,15 @@ static void publish(Thread *t, SyncObject *o, u32 base, u32 own) {
         if (!(o->last = calloc(o->n_last, sizeof *o->last))) abort();
         for (u32 i = 0; i < o->n; i++) *last_of(o, o->log[i].block) = i + 1;
     }
-    u32 *last = last_of(o, s->block.linear);
-    Release *r = NULL;
-    for (u32 i = *last; i > o->seen; i = o->log[i - 1].previous)  // nobody saw it yet: it can grow
-        if (o->log[i - 1].warp == w->index) r = &o->log[i - 1];
-    if (!r) {
+    if (!o->n) {
+        o->only = s->block.linear;
+        memset(o->joined, 0, sizeof o->joined);
+    } else if (o->only != s->block.linear) o->only = SEVERAL;
+    u32 *last = last_of(o, s->block.linear), i = *last;
+    for (u32 k = 0; i && k < 64 && o->log[i - 1].warp != w->index; k++) i = o->log[i - 1].previous;
+    Release *r = i && o->log[i - 1].warp == w->index ? &o->log[i - 1] : NULL;
+    if (r && adds_nothing(s, w, r, base, own, n_acquired)) return;
+    if (!r || i <= o->seen) {  // else nobody saw it yet: it can grow
         if (o->n == o->max) {
             o->max = o->max ? o->max * 2 : 2;
             if (!(o->log = realloc(o->log, o->max * sizeof *o->log))) abort();
@@ -228,9 +245,9 @@ static void publish(Thread *t, SyncObject *o, u32 base, u32 own) {
     }
     raise(&r->base, base);
     raise(&r->own, own);
-    if (s->acquired && s->acquired->n) {
+    if (n_acquired) {
         r->acquired = s->acquired;
-        r->n_acquired = s->acquired->n;
+        raise(&r->n_acquired, n_acquired);
         s->acquired->published = 1;
     }
     if (!s->known) return;
@@ -238,32 +255,35 @@ static void publish(Thread *t, SyncObject *o, u32 base, u32 own) {
     for (u32 y = 0; y < MAX_WARPS; y++) raise(&r->known[y], s->known[w->index][y]);
 }
 
+INL u32 n_acquired(const Slot *s) { return s->acquired ? s->acquired->n : 0; }
+
 void sync_release(Thread *t, SyncObject *o) {
     t->warp->segment = 0;
     runtime_of(t)->any_fence = 1;
-    publish(t, o, t->warp->base, runtime_of(t)->next_stamp);
+    publish(t, o, t->warp->base, runtime_of(t)->next_stamp, n_acquired(slot_of(t)));
+}
+
+// Takes over what the warps of the block released. Are there releases of its own warp? They may be another lane's.
+static int join(Slot *s, Warp *w, SyncObject *o) {
+    int own = 0;
+    need_known(s);
+    for (u32 i = o->n; i > o->joined[w->index]; i--) {
+        const Release *r = &o->log[i - 1];
+        if (r->warp == w->index) own = 1;
+        raise(&s->known[w->index][r->warp], r->own);
+        raise(&w->base, r->base);
+        for (u32 y = 0; r->has_known && y < MAX_WARPS; y++) raise(&s->known[w->index][y], r->known[y]);
+    }
+    o->joined[w->index] = o->seen = o->n;
+    return own;
 }
 
 void sync_acquire(Thread *t, SyncObject *o) {
     Slot *s = slot_of(t);
-    Runtime *rt = s->rt;
     Warp *w = t->warp;
     if (!o->n) return;
     w->plain = 0;
-    u32 foreign = 0;
-    for (u32 i = *last_of(o, s->block.linear); i; i = o->log[i - 1].previous) {  // of this block: known at once
-        Release *r = &o->log[i - 1];
-        if (r->warp != w->index) need_known(s), raise(&s->known[w->index][r->warp], r->own);
-        raise(&w->base, r->base);
-        if (r->has_known)
-            for (u32 y = 0; y < MAX_WARPS; y++) raise(&s->known[w->index][y], r->known[y]);
-        foreign++;
-    }
-    if (foreign == o->n) {  // nothing of other blocks; of this warp, it may be another lane's
-        foreign = 0;
-        for (u32 i = 0; i < o->n && !foreign; i++) foreign = o->log[i].warp == w->index;
-        if (!foreign) return;
-    }
+    if (o->only == s->block.linear && !join(s, w, o)) return;
     AcquiredList *list = s->acquired;
     if (!list && !(s->acquired = list = calloc(1, sizeof *list))) abort();
     for (u32 i = list->n; i && i + 8 > list->n; i--) {
@@ -275,8 +295,8 @@ void sync_acquire(Thread *t, SyncObject *o) {
         if (!(list->items = realloc(list->items, list->max * sizeof *list->items))) abort();
     }
     w->segment = 0;
-    list->items[list->n++] = (Acquired){o, o->n, w->index, rt->next_stamp};
-    rt->next_stamp += 64;  // so that a barrier from here on lies above
+    list->items[list->n++] = (Acquired){o, o->n, w->index, s->rt->next_stamp};
+    s->rt->next_stamp += 64;  // so that a barrier from here on lies above
     o->seen = o->n;
 }
 
@@ -286,6 +306,7 @@ void order_fence(Thread *t) {
     runtime_of(t)->any_fence = 1;
     w->fenced_own = runtime_of(t)->next_stamp;
     w->fenced_base = w->base;
+    w->fenced_acquired = n_acquired(slot_of(t));
 }
 
 void sync_load(Thread *t, const void *host) {
@@ -297,7 +318,7 @@ void sync_load(Thread *t, const void *host) {
 void sync_store(Thread *t, const void *host) {
     Warp *w = t->warp;
     if (LIKELY(!w->fenced_own)) return;
-    publish(t, sync_at(t, host), w->fenced_base, w->fenced_own);
+    publish(t, sync_at(t, host), w->fenced_base, w->fenced_own, w->fenced_acquired);
 }
 
 // ---- lookups

@@ -75,7 +75,7 @@ void order_start_block(Slot *s) {
     memset(s->shared_state, 0, s->block.shared_bytes);
     for (u32 i = 0; i < rt->warps; i++) {
         Warp *w = &s->warps[i];
-        w->segment = w->fenced_own = w->fenced_base = 0;
+        w->segment = w->fenced_own = w->fenced_base = w->fenced_acquired = 0;
         w->base = w->lane_base = now;
         w->first = rt->n_slots == 1 ? now : ~0u;
         w->foreign = rt->n_slots == 1 ? now : 0;
@@ -101,7 +101,7 @@ static void forget_all(Runtime *rt) {
         }
         for (u32 k = 0; k < MAX_WARPS; k++) {
             Warp *w = &s->warps[k];
-            w->segment = w->fenced_own = w->fenced_base = 0;
+            w->segment = w->fenced_own = w->fenced_base = w->fenced_acquired = 0;
             w->base = w->lane_base = 64;
             w->first = rt->n_slots == 1 ? 64 : ~0u;
             w->foreign = rt->n_slots == 1 ? 64 : 0;
