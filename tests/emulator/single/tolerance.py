@@ -1,8 +1,9 @@
-"""How far an approximate opcode's result may be from another approximation's."""
+"""How far an approximate opcode's result may be from another approximation's, and how far it is."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,38 @@ def differs(case: Case, hardware: Slots, emulator: Slots) -> npt.NDArray[np.bool
             lanes = ((x & low, y & low), (x >> high, y >> high))
             return np.logical_or(*(_far(case, u, v, kind[:-2]) for u, v in lanes))
         return _far(case, x, y, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The largest differences of two approximations, in the unit in which the row's bound is documented.
+
+    `ulp` is in last places of the larger result; `absolute` counts where an absolute bound is documented and
+    the result is at most 1. 0 where no row counts.
+    """
+
+    ulp: float
+    absolute: float
+
+
+def errors(case: Case, hardware: Slots, emulator: Slots) -> Errors:
+    """Over rows where both are numbers, neither is 0, and angles of sin and cos are at most 2 pi."""
+    kind = case.results[0].type
+    x, y, operand = hardware[:, 0], emulator[:, 0], inputs(case)[: len(hardware), 0]
+    if kind.endswith("x2"):
+        kind = kind[:-2]
+        low, high = np.uint64(0xFFFF), np.uint64(16)
+        x, y, operand = (np.concatenate([v & low, v >> high]) for v in (x, y, operand))
+    u, v = values(x, kind), values(y, kind)
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(u), np.abs(v))
+        counts = np.isfinite(u) & np.isfinite(v) & (np.minimum(np.abs(u), np.abs(v)) > 0)
+        if case.op.name.startswith(("sin.", "cos.")):
+            counts &= np.abs(values(operand.copy(), kind)) <= 2 * np.pi
+        error, size = np.where(counts, np.abs(u - v), 0.0), np.where(counts, size, 1.0)
+        steps = error / (np.exp2(np.floor(np.log2(np.maximum(size, _NORMAL[kind])))) * _ULP[kind])
+    near = size <= (1.0 if "abs" in case.op.approximate else -1.0)
+    return Errors(float(np.where(near, 0.0, steps).max()), float(np.where(near, error, 0.0).max()))
 
 
 def _far(case: Case, hardware: Slots, emulator: Slots, kind: str) -> npt.NDArray[np.bool_]:

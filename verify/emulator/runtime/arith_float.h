@@ -22,7 +22,8 @@ INL int is_nan64(u64 a) { return (a & ~(1ull << 63)) > 0x7ff0000000000000ull; }
 INL u64 f64_out(double x) { return x == x ? bits_of_f64(x) : F64_NAN; }
 
 // f64 hands on a NaN operand, quieted, with its sign (also sub, neg and abs) and payload; an invalid operation gives
-// F64_NAN. Of several NaNs an instruction takes b before c before a; division, a subroutine, takes a first.
+// F64_NAN. Of several NaNs an instruction takes b before c before a (operands as ptxas leaves them where the instruction
+// stands alone; it may swap factors); division, a subroutine, takes a first.
 INL u64 quiet64(u64 a) { return a | 1ull << 51; }
 INL u64 f64_passing(double x, u64 first, u64 second, u64 third) {
     if (x == x) return bits_of_f64(x);
