@@ -18,12 +18,12 @@ from tests.emulator.single.native import build, run
 
 VIDEO = [f"v{what}{n}" for what in ("add", "sub", "avrg", "absdiff", "min", "max") for n in (2, 4)]
 ALL = bool(os.environ.get("EMULATOR_ALL_OPCODES"))
-ROWS = 512 if ALL else 72
+ROWS = 512 if ALL else 44
 
 
 def chosen() -> list[Case]:
     """Cases with exact results; of large families (comparisons, video) every so many."""
-    step = {"set": 40, "setp": 20, "cvt": 3} | dict.fromkeys(VIDEO, 6)
+    step = {"set": 40, "setp": 20, "cvt": 5} | dict.fromkeys(VIDEO, 10)
     count: Counter[str] = Counter()
     found: list[Case] = []
     for case in cases("sm_100"):
