@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from verify.emulator import abi
 from verify.emulator.build import Mode, shared_object
@@ -18,6 +19,20 @@ from verify.emulator.build import Mode, shared_object
 FOLDER = Path(__file__).parent / "runtime"
 _GAP = 4096  # bytes between buffers, so that what is near one is not in another
 Buffer = npt.NDArray[np.generic]
+U32 = npt.NDArray[np.uint32]
+SCHEDULES = ("forward", "reverse", "random:1", "random:2")
+each_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
+checked_or_not = pytest.mark.parametrize("checks", [True, False], ids=["checked", "raw"])
+
+
+def words(n: int) -> U32:
+    """A buffer of `n` zeros."""
+    return np.zeros(n, np.uint32)
+
+
+def count(n: int) -> U32:
+    """0 to `n` - 1."""
+    return np.arange(n, dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
