@@ -37,10 +37,17 @@ class Translation:
 
 
 def translate(
-    reading: KernelReading, sink: Sink, stages: list[Stage], watch: Watch, *, written: bool = True
+    reading: KernelReading,
+    sink: Sink,
+    stages: list[Stage],
+    watch: Watch,
+    *,
+    written: bool = True,
+    opt_level: int | None = None,
 ) -> Translation | None:
     """`reading` as a port; None if it was refused, and `sink` says why. `stages` gets one entry per stage.
 
+    `opt_level` pins the level at which the DSL makes machine code of the port.
     Without `written` nothing is made that only a target folder needs: no device slice, no spec.
     """
 
@@ -57,7 +64,7 @@ def translate(
     if (lowered := stage("passes", lambda: lower(sound(model), sink))) is None:
         return None
     sound(lowered, lowered=True)
-    if (draft := stage("emit", lambda: emit(lowered, sink))) is None:
+    if (draft := stage("emit", lambda: emit(lowered, sink, opt_level))) is None:
         return None
     if not written:
         return Translation(model, draft, "")

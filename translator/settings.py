@@ -40,9 +40,8 @@ class Settings:
     instantiate: tuple[str, ...] = ()  # "k<float, 8>"
     jobs: int = 0  # 0 for one per core
     arch: str = ""  # "" for the GPU's own, or sm_90a where there is none
-    device: str = (
-        "auto"  # where values are compared: a GPU, otherwise the emulator; or "gpu", "emulator"
-    )
+    device: str = "auto"  # where values are compared: a GPU, otherwise the emulator; or "gpu", "emulator"
+    opt_level: int = -1  # of the ports' machine code, 0 to 3; -1 for the DSL's own
     verify: bool = True
     force: bool = False  # overwrite a port.py that was edited since it was generated
     keep_stages: bool = False  # leave each stage's file in the run folder
@@ -171,6 +170,8 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"`arch` can't be {settings.arch!r}: it takes one of {', '.join(ARCHES)}")
     if settings.device not in DEVICES:
         raise SettingsError(f"`device` can't be {settings.device!r}: it takes one of {', '.join(DEVICES)}")
+    if not -1 <= settings.opt_level <= 3:
+        raise SettingsError(f"`opt_level` can't be {settings.opt_level}: it takes 0 to 3, or -1 for none")
     if settings.std and settings.std not in STANDARDS:
         raise SettingsError(f"`std` can't be {settings.std!r}: it takes one of {', '.join(STANDARDS)}")
     for define in settings.define:

@@ -37,6 +37,8 @@ class Port(Protocol):
     def entry(self) -> str: ...
     @property
     def renames(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def opt_level(self) -> int | None: ...
 
 
 @dataclass(slots=True)
@@ -466,6 +468,7 @@ def _head(draft: _Draft, port: Port) -> list[str]:
         "[port]",
         'module = "port.py"',
         f"entry = {quoted(port.entry)}",
+        *([] if port.opt_level is None else [f"opt_level = {port.opt_level}"]),
         "",
         "[launch]",
         f"grid = {three(draft.grid)}",

@@ -52,6 +52,7 @@ def read_options(settings: Settings) -> ReadOptions:
         compile_commands=str(settings.compile_commands) if settings.compile_commands else None,
         kernels=settings.kernels,
         instantiate=settings.instantiate,
+        opt_level=None if settings.opt_level < 0 else settings.opt_level,
     )
 
 

@@ -88,7 +88,8 @@ def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -
     made, bug = None, ""
     watcher = _Watcher(_stage_folder(part.keep, reading), part.census)
     try:
-        made = translate(reading, sink, stages, watcher, written=not part.census)
+        level = part.options.opt_level
+        made = translate(reading, sink, stages, watcher, written=not part.census, opt_level=level)
     except RecursionError:
         sink.report("CP0005", reading.span)
     except OSError as error:

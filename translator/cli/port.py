@@ -36,6 +36,12 @@ def port(
     jobs: Jobs = None,
     arch: Arch = None,
     device: Device = None,
+    opt_level: Annotated[
+        int | None,
+        typer.Option(
+            "--opt-level", metavar="0-3", help="Pin the DSL's optimisation level, where one miscompiles."
+        ),
+    ] = None,
     no_verify: Annotated[
         bool, typer.Option("--no-verify", help="Translate only; compile and compare nothing.")
     ] = False,
@@ -63,6 +69,7 @@ def port(
             "instantiate": instantiate,
             "jobs": jobs,
             "arch": arch,
+            "opt_level": opt_level,
             "device": device,
             "verify": False if no_verify else None,
             "force": force or None,

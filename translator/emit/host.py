@@ -133,8 +133,9 @@ def write_host(
     defaults: Defaults,
     about: list[str],
     min_blocks: int = 0,
+    opt_level: int | None = None,
 ) -> None:
-    """Writes `ENTRY_launch`, `compile_ENTRY` and `ENTRY`.
+    """Writes `ENTRY_launch`, `compile_ENTRY` and `ENTRY`. `opt_level` pins that of the machine code.
 
     `min_blocks` is the second number of `__launch_bounds__`, 0 if absent; the first one needs nothing, since
     the block size is a constant of the port. -1 is CUDA's default carveout: without a number the DSL asks
@@ -164,11 +165,11 @@ def write_host(
             if min_blocks > 1:
                 out.line(f"min_blocks_per_mp={min_blocks}, preferred_smem_carveout=-1")
         out.line(")")
-    _compile(out, entry, params)
+    _compile(out, entry, params, opt_level)
     _call(out, entry, params, constants, defaults, about)
 
 
-def _compile(out: Writer, entry: str, params: list[HostParam]) -> None:
+def _compile(out: Writer, entry: str, params: list[HostParam], opt_level: int | None) -> None:
     out.line()
     out.line()
     out.line("@functools.cache")
@@ -184,6 +185,8 @@ def _compile(out: Writer, entry: str, params: list[HostParam]) -> None:
             out.line("block,")
             out.line("Int32(0),")
             out.line("make_fake_stream(),")
+            if opt_level is not None:
+                out.line(f'options="--opt-level {opt_level}",')
         out.line(")")
 
 

@@ -36,9 +36,10 @@ class Draft:
     block: str = ""
     grid: str = ""
     smem: str = ""
+    opt_level: int | None = None  # pinned, of the machine code
 
 
-def build(model: KernelModel, sink: Sink) -> Draft:
+def build(model: KernelModel, sink: Sink, opt_level: int | None = None) -> Draft:
     """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
     needs = Needs(types={"Int32"}, helpers={"axes": None, "device_pointer": None})
     top = Names({*rows.provided_names(), *rows.imported_names()})
@@ -61,7 +62,7 @@ def build(model: KernelModel, sink: Sink) -> Draft:
         assert isinstance(scalar, Scalar)
         needs.types.add(DSL_TYPES[scalar.name])
     about, bound = _about(model), model.kernel.min_blocks
-    write_host(body, entry, kernel_name, params, constants, defaults, about, bound)
+    write_host(body, entry, kernel_name, params, constants, defaults, about, bound, opt_level)
     head = _header(model, needs, constants)
     shift = len(head.lines)
     origins = tuple((line + shift, path, at) for line, path, at in body.origins)
@@ -75,6 +76,7 @@ def build(model: KernelModel, sink: Sink) -> Draft:
         defaults.block,
         defaults.grid,
         defaults.smem,
+        opt_level,
     )
 
 

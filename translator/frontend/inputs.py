@@ -29,6 +29,7 @@ class ReadOptions:
     """What the command line gives. `defines` are `NAME` or `NAME=VALUE`; `includes` are folders.
 
     `kernels` keeps only kernels of these names; `instantiate` holds texts such as `ns::k<float, 8>`.
+    `opt_level` goes with them to the ports.
     """
 
     includes: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class ReadOptions:
     compile_commands: str | None = None
     kernels: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
+    opt_level: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
