@@ -255,13 +255,14 @@ def _registers(o: Operand | None) -> Iterator[str]:
 
 
 def wgmma_touched(e: Emitting, i: Instr, site: int) -> str:
-    """What goes before an ordinary instruction that uses registers of wgmmas."""
-    if i.op.startswith("wgmma."):
+    """What goes before an ordinary instruction that uses registers of wgmmas.
+
+    Moves are left out: the compilers place them after the fence, and ptxas makes one register of both sides.
+    """
+    if i.op.startswith(("wgmma.", "mov.")):
         return ""
     written = bool(i.operands) and any(r in e.wgmma for r in _registers(i.operands[0]))
     used = sorted({s for o in i.operands for r in _registers(o) for s in e.wgmma.get(r, ())})
-    if i.op.startswith("mov."):
-        used = []
     if not used and not written:
         return ""
     sites = ", ".join(map(str, used)) or "0"

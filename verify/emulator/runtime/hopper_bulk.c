@@ -57,9 +57,9 @@ void start_load(Thread *t, BulkCopy *c) {
             } else check_source(t, p->global, p->bytes, c->site);
         }
         touch_place(t, to, PIECE, ACCESS_WRITE, c->site);
-        start_filling(to, PIECE);
+        start_filling(t, to, PIECE, c->site);
     }
-    if (c->from_shared.slot) start_reading(c->from_shared, c->bytes);
+    if (c->from_shared.slot) start_reading(t, c->from_shared, c->bytes, c->site);
     sync_release(t, sync_at(t, host_of(c->barrier)));
     enqueue(t, c);
 }
@@ -115,7 +115,7 @@ void start_store(Thread *t, BulkCopy *c) {
         touch_place(t, from, PIECE, ACCESS_READ, c->site);
         need_proxy_fence(t, from, PIECE, c->site);
     }
-    start_reading(c->place, c->bytes);
+    start_reading(t, c->place, c->bytes, c->site);
     c->is_store = 1;
     enqueue(t, c);
 }

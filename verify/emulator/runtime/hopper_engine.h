@@ -49,9 +49,9 @@ int find_place(Thread *t, u32 at, u32 bytes, u32 align, u32 site, Place *place);
 // Checks and records an access as thread t's; bytes and offset are multiples of 16, or bytes is 1, 2, 4 or 8.
 void touch_place(Thread *t, Place at, u32 bytes, u32 kind, u32 site);
 void touch_atomically(Thread *t, Place at, u32 bytes, u32 site);  // … as an atomic
-void start_reading(Place at, u32 bytes);         // until stop_reading these must not be written
+void start_reading(Thread *t, Place at, u32 bytes, u32 site);  // until stop_reading these must not be written
 void stop_reading(Thread *t, Place at, u32 bytes, u32 site, const char *what);
-void start_filling(Place at, u32 bytes);
+void start_filling(Thread *t, Place at, u32 bytes, u32 site);
 void stop_filling(Thread *t, Place at, u32 bytes, u32 site);
 void need_proxy_fence(Thread *t, Place at, u32 bytes, u32 site);  // asynchronous work will read: who wrote must have fenced
 void unsupported(Thread *t, u32 site, const char *what) __attribute__((noreturn));  // CP7110

@@ -162,22 +162,24 @@ static u16 *readers_of(Slot *s) {
     return h->readers[s->index];
 }
 
-void start_reading(Place at, u32 bytes) {
-    u16 *readers = readers_of(at.slot);
-    for (u32 i = at.offset; i < at.offset + bytes; i += PIECE) {
-        u64 *state = (u64 *)(at.slot->shared_state + i);
-        readers[i / PIECE]++;
-        state[0] |= STATE_READING * 0x0101010101010101ull;
-        state[1] |= STATE_READING * 0x0101010101010101ull;
-    }
-}
-
 // Where the last writer of a granule was, for a report.
 static void clash(Thread *t, Place at, u32 site, const char *what) {
     const Cell *c = (const Cell *)at.slot->cells + (at.offset >> runtime_of(t)->shared_shift);
     Segment g = c->w ? runtime_of(t)->segments[c->w >> 6] : (Segment){t->block->linear, t->warp->index};
     finding_from(t, 8011, site, at.offset, PIECE, c->w && c->ws != 0xffff ? c->ws : NO_SITE, g.block,
                  g.warp * 32 + (c->w >> 1 & 31), what);
+}
+
+void start_reading(Thread *t, Place at, u32 bytes, u32 site) {
+    u16 *readers = readers_of(at.slot);
+    const u64 mark = STATE_READING * 0x0101010101010101ull;
+    for (u32 i = at.offset; i < at.offset + bytes; i += PIECE) {
+        u64 *state = (u64 *)(at.slot->shared_state + i);
+        if (UNLIKELY(readers[i / PIECE]++ && (state[0] & state[1] & mark) != mark))
+            clash(t, (Place){at.slot, i}, site, "shared memory was overwritten while earlier asynchronous work reads it");
+        state[0] |= mark;
+        state[1] |= mark;
+    }
 }
 
 void stop_reading(Thread *t, Place at, u32 bytes, u32 site, const char *what) {
@@ -192,7 +194,15 @@ void stop_reading(Thread *t, Place at, u32 bytes, u32 site, const char *what) {
     }
 }
 
-void start_filling(Place at, u32 bytes) { memset(at.slot->shared_state + at.offset, STATE_FILLING, bytes); }
+void start_filling(Thread *t, Place at, u32 bytes, u32 site) {
+    const u16 *readers = readers_of(at.slot);
+    for (u32 i = at.offset; i < at.offset + bytes; i += PIECE)
+        if (UNLIKELY(readers[i / PIECE])) {
+            finding(t, 8011, site, i, PIECE, "a copy overwrites shared memory that asynchronous work still reads");
+            break;
+        }
+    memset(at.slot->shared_state + at.offset, STATE_FILLING, bytes);
+}
 
 void stop_filling(Thread *t, Place at, u32 bytes, u32 site) {
     for (u32 i = at.offset; i < at.offset + bytes; i++) {
@@ -227,9 +237,9 @@ void fence_proxy(Thread *t, u32 site) {
 #else
 void touch_place(Thread *t, Place at, u32 bytes, u32 kind, u32 site) {}
 void touch_atomically(Thread *t, Place at, u32 bytes, u32 site) {}
-void start_reading(Place at, u32 bytes) {}
+void start_reading(Thread *t, Place at, u32 bytes, u32 site) {}
 void stop_reading(Thread *t, Place at, u32 bytes, u32 site, const char *what) {}
-void start_filling(Place at, u32 bytes) {}
+void start_filling(Thread *t, Place at, u32 bytes, u32 site) {}
 void stop_filling(Thread *t, Place at, u32 bytes, u32 site) {}
 void need_proxy_fence(Thread *t, Place at, u32 bytes, u32 site) {}
 void fence_proxy(Thread *t, u32 site) {}

@@ -57,7 +57,7 @@ static void note(Thread *t, u32 offset, u32 site) {
     Place at = {slot_of(t), offset};
     touch_place(t, at, PIECE, ACCESS_READ, site);
     need_proxy_fence(t, at, PIECE, site);
-    start_reading(at, PIECE);
+    start_reading(t, at, PIECE, site);
     if (!w->operands || w->operands->n == w->operands->max) {
         u32 max = w->operands ? w->operands->max * 2 : 4 * MOST_PIECES;
         Operands *grown = realloc(w->operands, sizeof *grown + max * sizeof *grown->pieces);
