@@ -211,8 +211,10 @@ def _check(emitted: Emitted, shape: LaunchShape, params: Sequence[bytes]) -> Non
 
 
 def _parameters(emitted: Emitted, params: Sequence[bytes]) -> ctypes.Array[ctypes.c_uint64]:
-    """The parameter block, 16 bytes aligned as far as ctypes goes."""
-    room = (ctypes.c_uint64 * (emitted.param_bytes // 8 + 4))()
+    """The parameter block, at a multiple of 128 bytes: tensor maps may lie in it."""
+    words = emitted.param_bytes // 8 + 4
+    space = (ctypes.c_uint64 * (words + 16))()
+    room = (ctypes.c_uint64 * words).from_buffer(space, -ctypes.addressof(space) % 128)
     for at, data in zip(emitted.param_offsets, params, strict=True):
         ctypes.memmove(ctypes.addressof(room) + at, data, len(data))
     return room
