@@ -27,6 +27,7 @@ from .lifted import model_of
 class Port:
     entry: str = "k"
     renames: tuple[tuple[str, str], ...] = ()
+    opt_level: int | None = None
 
 
 def drafted(folder: Path, text: str, port: Port | None = None) -> Spec:
