@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -174,9 +175,7 @@ def run(held: dict[str, Any], tasks: list[dict[str, Any]], scratch: Path) -> Ite
     while left:
         plan = scratch / "plan.json"
         plan.write_text(json.dumps({**{k: held[k] for k in ("threads", "first", "second")}, "tasks": left}))
-        child = subprocess.Popen(
-            [sys.executable, __file__, "--child", str(plan)], stdout=subprocess.PIPE, text=True
-        )
+        child = subprocess.Popen([sys.executable, __file__, "--child", str(plan)], stdout=subprocess.PIPE)
         ready = False
         for line in _lines(child):
             ready = True
@@ -194,18 +193,19 @@ def run(held: dict[str, Any], tasks: list[dict[str, Any]], scratch: Path) -> Ite
         child.wait()
 
 
-def _lines(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+def _lines(child: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
     """What a child says until it ends, or hangs and is ended."""
-    import select
-
     assert child.stdout is not None
-    patience = 120.0  # until its context is there
-    while select.select([child.stdout], [], [], patience)[0]:
-        line = child.stdout.readline()
-        if not line:
+    patience, rest = 120.0, b""  # patience until its context is there
+    pipe = child.stdout.fileno()
+    while select.select([pipe], [], [], patience)[0]:
+        data = os.read(pipe, 1 << 16)
+        if not data:
             return
-        yield json.loads(line)
-        patience = _LAUNCH_SECONDS
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+            patience = _LAUNCH_SECONDS
     child.kill()
 
 

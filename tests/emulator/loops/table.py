@@ -1,4 +1,4 @@
-"""The map in verify/canaries/README.md, from h200.json: `python -m tests.emulator.loops.table` writes it anew."""
+"""The map in verify/canaries/README.md: `python -m tests.emulator.loops.table` writes it anew."""
 
 from __future__ import annotations
 
