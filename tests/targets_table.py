@@ -12,6 +12,7 @@ from typing import Any
 TARGETS = Path(__file__).parent.parent / "targets"
 README = TARGETS / "README.md"
 START, END = "<!-- table: from baselines/h200.json -->\n", "<!-- end of table -->\n"
+CODE_START, CODE_END = "<!-- machine code: from baselines/h200.json -->\n", "<!-- end of machine code -->\n"
 
 
 def baselines(device: str = "h200") -> dict[str, dict[str, Any]]:
@@ -47,12 +48,34 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def machine_code() -> str:
+    """Markdown: how each side's machine code compares with its own PTX in the emulator."""
+    rows = ["| target | original | port |", "| --- | --- | --- |"]
+    for name, found in baselines().items():
+        told = {d["side"]: d for d in found.get("machine_code", [])}
+        cells = [_agreement(told.get(side)) for side in ("original", "port")]
+        rows.append(f"| {name.removeprefix('cuteport__')} | {cells[0]} | {cells[1]} |")
+    return "\n".join(rows) + "\n"
+
+
+def _agreement(doubt: dict[str, Any] | None) -> str:
+    if doubt is None:
+        return "not compared"
+    if message := doubt.get("message"):
+        return str(message)
+    if doubt.get("rule", "bits") == "bits":
+        return f"equal bits in {doubt['runs']} runs"
+    left = ", ".join(f"`{op}`" for op in doubt.get("left_open", [])) or "the order of atomics"
+    return f"within the tolerance in {doubt['runs']} runs; left open: {left}"
+
+
 def written() -> str:
     """targets/README.md with the table of today."""
     text = README.read_text(encoding="utf-8")
     before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
-    return before + START + table() + END + after
+    middle, _, rest = rest.partition(END)[2].partition(CODE_START)
+    _, _, after = rest.partition(CODE_END)
+    return before + START + table() + END + middle + CODE_START + machine_code() + CODE_END + after
 
 
 if __name__ == "__main__":

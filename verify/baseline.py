@@ -33,6 +33,10 @@ def baseline_of(verdict: Verdict, gpu: Gpu) -> dict[str, Any]:
     }
     if parity.parity.original is not None:
         found["resources"]["original"] = _resources(parity.parity.original)
+    if parity.parity.doubts:
+        found["machine_code"] = [
+            d.model_dump(mode="json", exclude_defaults=True) for d in parity.parity.doubts
+        ]
     if bench is not None and bench.bench is not None:
         found["bench"] = bench.bench.model_dump(mode="json")
     return found
