@@ -140,19 +140,23 @@ def generate(spec: Spec, resolved: Resolved, seed: int, values: Values) -> dict[
 
     `values` other than "spec" replace only lanes that are free to vary (see Lane.varies).
     """
-    made: dict[str, Bytes] = {}
-    for arg in spec.buffers:
-        if arg.role == "out":
-            continue
-        data: Bytes = np.zeros(resolved.elems[arg.name] * arg.element_bytes, np.uint8)
-        for lane in lanes(arg):
-            key = [seed, zlib.crc32(lane.name.encode()), zlib.crc32(resolved.case.name.encode())]
-            rng = np.random.default_rng(key)
-            target = view(data, lane)
-            kind: Values = values if lane.varies else "spec"
-            target[:] = _fill(lane, len(target), rng, kind, resolved)
-        made[arg.name] = data
-    return made
+    return {
+        arg.name: contents(arg, resolved.elems[arg.name], resolved, seed, values)
+        for arg in spec.buffers
+        if arg.role != "out"
+    }
+
+
+def contents(arg: BufferArg, count: int, resolved: Resolved, seed: int, values: Values) -> Bytes:
+    """Bytes of `count` elements of a buffer, whatever its role."""
+    data: Bytes = np.zeros(count * arg.element_bytes, np.uint8)
+    for lane in lanes(arg):
+        key = [seed, zlib.crc32(lane.name.encode()), zlib.crc32(resolved.case.name.encode())]
+        rng = np.random.default_rng(key)
+        target = view(data, lane)
+        kind: Values = values if lane.varies else "spec"
+        target[:] = _fill(lane, len(target), rng, kind, resolved)
+    return data
 
 
 def _fill(

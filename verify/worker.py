@@ -88,9 +88,10 @@ def _handler(name: str) -> Callable[[dict[str, Any], Emit], dict[str, Any]]:
 
         _HANDLERS.update(device_jobs.HANDLERS)
     if name not in _HANDLERS:
-        from verify import doubt_jobs, emulated_jobs
+        from verify import doubt_jobs, emulated_jobs, measure_jobs
 
         _HANDLERS.update(emulated_jobs.HANDLERS)
+        _HANDLERS.update(measure_jobs.HANDLERS)
         _HANDLERS.update(doubt_jobs.HANDLERS)
     return _HANDLERS[name]
 

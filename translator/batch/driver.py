@@ -15,6 +15,7 @@ from translator import runs
 from translator.batch import fanout
 from translator.batch.groups import alone, groups
 from translator.batch.judge import judge
+from translator.batch.measured import measure_drafts
 from translator.batch.work import Part, Ported, translate_part
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
@@ -64,6 +65,7 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
         translate_all(run, paths, tell)
         _write(run)
         if settings.verify:
+            measure_drafts(run.report.outcomes, settings, tell)
             judge(run.report.outcomes, settings, tell)
     except KeyboardInterrupt:
         run.report.interrupted = True

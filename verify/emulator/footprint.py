@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from verify.emulator.launch import LaunchShape, Program, Ran, RunOptions
 from verify.emulator.memory import READ, WRITTEN, Allocation, Memory
@@ -20,18 +21,25 @@ LIMIT = 1 << 28
 Role = Literal["in", "out", "inout", "unused"]
 
 
+def _zeros(size: int) -> npt.NDArray[np.uint8]:
+    return np.zeros(size, np.uint8)
+
+
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A parameter that points to memory; what lies there is zero unless `data` says otherwise."""
+    """Memory that the kernel is given an address of: it grows as needed, or is `fixed` bytes. `contents`
+    makes what lies there, from the number of bytes."""
 
     name: str
-    data: bytes = b""
+    contents: Callable[[int], npt.NDArray[np.uint8]] = _zeros
+    fixed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
     """What happened to the memory behind one pointer, in bytes. `extent` ends after the last byte touched,
-    `below` counts accesses before the first. `complete` is False where the kernel went beyond LIMIT."""
+    `below` counts accesses before the first. `complete` is False where the kernel went beyond LIMIT, or
+    beyond memory of a fixed size."""
 
     name: str
     role: Role
@@ -74,35 +82,51 @@ def footprint(
     params: Sequence[bytes | Pointer],
     budget: int = 200_000_000,
 ) -> Footprint:
+    """`follow` for a kernel whose pointers are parameters of their own."""
+    pointers = [p for p in params if isinstance(p, Pointer)]
+
+    def values(at: Mapping[str, int]) -> list[bytes]:
+        return [at[p.name].to_bytes(8, "little") if isinstance(p, Pointer) else p for p in params]
+
+    return follow(program, kernel, shape, pointers, values, RunOptions(count=True, budget=budget))
+
+
+def follow(
+    program: Program,
+    kernel: str,
+    shape: LaunchShape,
+    pointers: Sequence[Pointer],
+    values: Callable[[Mapping[str, int]], Sequence[bytes]],
+    options: RunOptions,
+) -> Footprint:
     """Runs the kernel, again with sixteen times the memory for a pointer that it left, until it stays inside.
 
-    PtxError as for Program.run. A kernel that follows addresses it loads, or whose sizes lie in its data,
-    shows what it does with zeros.
+    `values` makes the parameters from the pointers' addresses, before each run. PtxError as for Program.run.
+    A kernel that follows addresses it loads, or whose sizes lie in its data, shows what it does with these.
     """
-    sizes = {p.name: max(_FIRST, len(p.data)) for p in params if isinstance(p, Pointer)}
+    sizes = {p.name: _FIRST if p.fixed is None else p.fixed for p in pointers}
+    growing = {p.name for p in pointers if p.fixed is None}
     while True:
         memory = Memory()
-        at = {p.name: _place(memory, p, sizes[p.name]) for p in params if isinstance(p, Pointer)}
-        values = [at[p.name].base.to_bytes(8, "little") if isinstance(p, Pointer) else p for p in params]
-        ran = program.run(kernel, shape, values, memory, RunOptions(count=True, budget=budget))
+        at = {p.name: _place(memory, p, sizes[p.name]) for p in pointers}
+        ran = program.run(kernel, shape, values({n: a.base for n, a in at.items()}), memory, options)
         left = _left(ran, at)
-        grow = {n for n, high in left.items() if high and sizes[n] < LIMIT}
+        grow = {n for n, high in left.items() if high and n in growing and sizes[n] < LIMIT}
         if not grow:
             break
         sizes.update({n: min(LIMIT, sizes[n] * _GROWTH) for n in grow})
     unwritten = [f.address for f in ran.findings if f.code == "CP8006"]
     early = {n for n, a in at.items() if any(_holds(a, u) for u in unwritten)}
-    pointers = tuple(_touched(n, a, n in early, left.get(n)) for n, a in at.items())
-    return Footprint(pointers, ran.opcodes, ran)
+    touched = tuple(_touched(n, a, n in early, left.get(n)) for n, a in at.items())
+    return Footprint(touched, ran.opcodes, ran)
 
 
 def _place(memory: Memory, p: Pointer, size: int) -> Allocation:
+    """Memory with its contents, for which nobody vouches: a read before a write is then a finding."""
     address = memory.alloc(size, p.name, initialised=False)
-    found = memory.at(address)
-    if p.data:
-        ctypes.memmove(address, p.data, len(p.data))
-        found.mark(True, 0, len(p.data))
-    return found
+    data = np.ascontiguousarray(p.contents(size))
+    ctypes.memmove(address, data.ctypes.data, data.nbytes)
+    return memory.at(address)
 
 
 def _holds(a: Allocation, address: int) -> bool:
@@ -113,7 +137,7 @@ def _left(ran: Ran, at: Mapping[str, Allocation]) -> dict[str, bool]:
     """Pointers that accesses went beyond: True above the end, False below the start."""
     found: dict[str, bool] = {}
     for f in ran.findings:
-        if f.code == "CP8001":
+        if f.code == "CP8001" and at:
             near = min(at, key=lambda n: min(abs(f.address - at[n].base), abs(f.address - at[n].end)))
             found[near] = found.get(near, False) or f.address >= at[near].base
     return found

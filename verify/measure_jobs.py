@@ -1,0 +1,75 @@
+"""The worker's job that sees which elements of its buffers an original touches. Child side only."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from verify.emulated_jobs import HELD, spec_of
+from verify.emulator.footprint import Footprint, Pointer, Touched, follow
+from verify.emulator.launch import LaunchShape, RunOptions
+from verify.emulator.ptx.module import PtxError
+from verify.inputs import Bytes, contents, lanes, view
+from verify.jobs import Emit, JobError
+from verify.original import argument_bytes
+from verify.resolve import Resolved, resolve
+from verify.spec import BufferArg
+
+_BUDGET = 1 << 22  # backward branches and waits of all threads together: a fraction of a second
+
+
+def measure_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """One launch on a case, the buffers `asked` growing as the kernel needs. With `zeros`, memory holds
+    nothing but what the source itself says."""
+    original, spec = HELD.original, spec_of(HELD)
+    assert original is not None
+    resolved = resolve(spec, next(c for c in spec.case if c.name == job["case"]))
+
+    def start(arg: BufferArg) -> Callable[[int], Bytes]:
+        return lambda size: _contents(arg, size, resolved, job["zeros"])
+
+    placed = [arg for arg in spec.buffers if not arg.symbol]
+    sizes = {arg.name: resolved.elems[arg.name] * arg.element_bytes for arg in spec.buffers}
+    pointers = [Pointer(a.name, start(a), None if a.name in job["asked"] else sizes[a.name]) for a in placed]
+
+    def values(at: Mapping[str, int]) -> list[bytes]:
+        for arg in spec.buffers:
+            if arg.symbol:
+                address, room = original.symbols[arg.name]
+                data = start(arg)(min(room, sizes[arg.name]))
+                ctypes.memmove(address, data.ctypes.data, data.nbytes)
+        return argument_bytes(spec, resolved, dict(at))
+
+    shape = LaunchShape(resolved.grid, resolved.block, resolved.smem)
+    try:
+        found = follow(original.program, original.kernel, shape, pointers, values, RunOptions(budget=_BUDGET))
+    except PtxError as e:
+        raise JobError(e.code, e.message) from e
+    return _told(found, {arg.name: arg.element_bytes for arg in placed})
+
+
+def _contents(arg: BufferArg, size: int, resolved: Resolved, zeros: bool) -> Bytes:
+    made = contents(arg, size // arg.element_bytes, resolved, 0, "spec")
+    if zeros:
+        for lane in lanes(arg):
+            if lane.values is None:
+                view(made, lane)[:] = np.zeros(1, lane.dtype.carrier)
+    return made
+
+
+def _told(found: Footprint, unit: Mapping[str, int]) -> dict[str, Any]:
+    def one(t: Touched) -> dict[str, Any]:
+        return {
+            "elems": -(-t.extent // unit[t.name]),
+            "role": t.role,
+            "below": bool(t.below),
+            "complete": t.complete,
+        }
+
+    return {"stopped": found.ran.stopped, "buffers": {t.name: one(t) for t in found.pointers}}
+
+
+HANDLERS = {"measure_original": measure_original}
