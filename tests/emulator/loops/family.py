@@ -67,15 +67,28 @@ class Loop:
     @property
     def cuda(self) -> str:
         """The kernel's text."""
+        return self._text("for ({head}; {condition}; {change}) {turn}\n")
+
+    @property
+    def cuda_as_while(self) -> str:
+        """The same with a while loop, which stays one in a port; a for becomes a `cutlass.range`."""
+        return self._text("{head};\n    while ({condition}) {{\n        {turn}\n        {change};\n    }}\n")
+
+    def _text(self, loop: str) -> str:
         kind = TYPES[self.type][0]
         start, condition = _HEADS[self._signed, self.direction, self.bound]
-        change = f"d {'-' if self.direction == 'down' else '+'}= {self.step}"
         chosen = f"{_SELECTS[self.select]} ? 100 : 1" if _SELECTS[self.select] else "3"
+        body = loop.format(
+            head=f"{kind} d = {start}",
+            condition=condition,
+            change=f"d {'-' if self.direction == 'down' else '+'}= {self.step}",
+            turn=f"acc += {chosen};",
+        )
         return (
             f"__global__ void {self.name}(const {kind} *a, const {kind} *b, {kind} *o) {{\n"
             f"    {kind} v = a[threadIdx.x], w = b[threadIdx.x], acc = 0;\n"
             + (f"    {_BEFORE}\n" if self.behind else "")
-            + f"    for ({kind} d = {start}; {condition}; {change}) acc += {chosen};\n"
+            + f"    {body}"
             "    o[threadIdx.x] = acc;\n}\n"
         )
 
@@ -125,9 +138,9 @@ def units(per_unit: int = 16) -> dict[str, list[Loop]]:
     return found
 
 
-def cuda_unit(loops: list[Loop]) -> str:
+def cuda_unit(loops: list[Loop], *, as_while: bool = False) -> str:
     """A CUDA file of these kernels with their launches."""
     kind = TYPES[loops[0].type][0]
     calls = "".join(f"    {loop.name}<<<1, {THREADS}>>>(a, b, o);\n" for loop in loops)
-    kernels = "\n".join(loop.cuda for loop in loops)
+    kernels = "\n".join(loop.cuda_as_while if as_while else loop.cuda for loop in loops)
     return f"{kernels}\nvoid launch(const {kind} *a, const {kind} *b, {kind} *o) {{\n{calls}}}\n"

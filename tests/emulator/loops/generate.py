@@ -1,7 +1,8 @@
 """Writes what the sweep needs: `python -m tests.emulator.loops.generate build/loops`.
 
-Each unit becomes a CUDA file, a Python file with the kernels as cuteport ports them, and its expected values
-in `loops.json`. Needs libclang and no GPU; the sweep itself needs neither libclang nor this project.
+Each unit becomes a CUDA file, a Python file with the kernels as cuteport ports them, both once more with
+while loops, and its expected values in `loops.json`. Needs libclang and no GPU; the sweep itself needs neither
+libclang nor this project.
 """
 
 from __future__ import annotations
@@ -95,6 +96,9 @@ def write(out: Path, made: Mapping[str, list[Loop]]) -> None:
         source = out / f"{name}.cu"
         source.write_text(cuda_unit(loops), encoding="utf-8")
         (out / f"{name}.py").write_text(port_unit(source, loops), encoding="utf-8")
+        other = out / f"{name}_while.cu"
+        other.write_text(cuda_unit(loops, as_while=True), encoding="utf-8")
+        (out / f"{name}_while.py").write_text(port_unit(other, loops), encoding="utf-8")
         listed[name] = {
             "dtype": _DSL_TYPES[loops[0].type],
             "bits": TYPES[loops[0].type][1],

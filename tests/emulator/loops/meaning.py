@@ -23,6 +23,7 @@ from verify.emulator.device import EmulatedDevice
 from verify.emulator.launch import LaunchShape, RunOptions
 from verify.emulator.opening import open_program
 
+SIDES = ("cuda", "dsl", "while")
 _KINDS = {"Int32": np.int32, "Uint32": np.uint32, "Int64": np.int64}
 
 
@@ -62,7 +63,8 @@ def texts(folder: Path, held: dict[str, Any], kept: Path | None) -> Iterator[tup
             if kept is None:
                 compile_cuda(folder, name, out)
                 compile_dsl(folder, name, unit["dtype"], out)
-            for side in ("cuda", "dsl"):
+                compile_dsl(folder, name, unit["dtype"], out, "while")
+            for side in SIDES:
                 yield side, name, (out / f"{side}-{name}.ptx").read_text(encoding="utf-8")
 
 
@@ -74,7 +76,7 @@ def main(folder: Path, kept: Path | None = None) -> int:
         found = list(differing(ptx, held["units"][name], held))
         wrong += len(found)
         print(side, name, "differs:" if found else "right", *found, flush=True)
-    print(f"{wrong} of {2 * sum(len(u['loops']) for u in held['units'].values())} differ")
+    print(f"{wrong} of {len(SIDES) * sum(len(u['loops']) for u in held['units'].values())} differ")
     return wrong
 
 

@@ -48,8 +48,8 @@ def compile_cuda(folder: Path, unit: str, out: Path) -> dict[str, Any]:
     return {"entries": _entries(ptx.read_text()), "ptx": {str(v): _sha(ptx.read_bytes()) for v in LEVELS}}
 
 
-def compile_dsl(folder: Path, unit: str, dtype: str, out: Path) -> dict[str, Any]:
-    """The DSL's own compile at each level."""
+def compile_dsl(folder: Path, unit: str, dtype: str, out: Path, side: str = "dsl") -> dict[str, Any]:
+    """The DSL's own compile at each level; side "while" is that of the ports with while loops."""
     dump = tempfile.mkdtemp(dir=out)
     os.environ.update(
         CUTE_DSL_ARCH=ARCH, CUTE_DSL_KEEP="ptx,cubin", CUTE_DSL_NO_CACHE="1", CUTE_DSL_DUMP_DIR=dump
@@ -58,7 +58,7 @@ def compile_dsl(folder: Path, unit: str, dtype: str, out: Path) -> dict[str, Any
     import cutlass.cute as cute
     from cutlass.cute.runtime import make_ptr
 
-    spec = util.spec_from_file_location(unit, folder / f"{unit}.py")
+    spec = util.spec_from_file_location(unit, folder / f"{unit}{'_while' * (side == 'while')}.py")
     assert spec is not None and spec.loader is not None
     module = util.module_from_spec(spec)
     sys.modules[unit] = module
@@ -70,8 +70,8 @@ def compile_dsl(folder: Path, unit: str, dtype: str, out: Path) -> dict[str, Any
         made = cute.compile(module.launch, pointer, pointer, pointer, options=f"--opt-level {level}")
         ptx = made.artifacts.PTX
         text = ptx if isinstance(ptx, str) else bytes(ptx).decode()
-        (out / f"dsl-{unit}-{level}.cubin").write_bytes(bytes(made.artifacts.CUBIN))
-        (out / f"dsl-{unit}.ptx").write_text(text)
+        (out / f"{side}-{unit}-{level}.cubin").write_bytes(bytes(made.artifacts.CUBIN))
+        (out / f"{side}-{unit}.ptx").write_text(text)
         hashes[str(level)], entries = _sha(text.encode()), _entries(text)
     return {"entries": entries, "ptx": hashes}
 
@@ -99,11 +99,17 @@ def entry_of(name: str, entries: list[str]) -> str:
 def compile_all(folder: Path, held: dict[str, Any], out: Path, jobs: int) -> dict[str, dict[str, Any]]:
     """Facts of each side's compile by unit. What fails to compile ends the sweep."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        dsl = {u: pool.submit(compile_dsl, folder, u, f["dtype"], out) for u, f in held["units"].items()}
+        dsl = {
+            side: {
+                u: pool.submit(compile_dsl, folder, u, f["dtype"], out, side)
+                for u, f in held["units"].items()
+            }
+            for side in ("dsl", "while")
+        }
         cuda = {u: pool.submit(compile_cuda, folder, u, out) for u in held["units"]}
         return {
             "cuda": {u: f.result() for u, f in cuda.items()},
-            "dsl": {u: f.result() for u, f in dsl.items()},
+            **{side: {u: f.result() for u, f in made.items()} for side, made in dsl.items()},
         }
 
 
@@ -256,7 +262,7 @@ def main(folder: Path, out: Path) -> None:
             for text in sorted(place.glob("*.ptx")):
                 kept.add(text, text.name)
         loops = {loop["name"]: loop for u in held["units"].values() for loop in u["loops"]}
-        results: dict[str, dict[str, dict[str, Any]]] = {n: {"cuda": {}, "dsl": {}} for n in loops}
+        results: dict[str, dict[str, dict[str, Any]]] = {n: {side: {} for side in made} for n in loops}
         for side, units in made.items():
             for level in LEVELS:
                 tasks = [

@@ -13,7 +13,7 @@ DOCUMENT = HERE.parents[2] / "verify" / "canaries" / "README.md"
 START, END = "<!-- map: from tests/emulator/loops/h200.json -->\n", "<!-- end of map -->\n"
 
 LEVELS = (3, 2, 1, 0)
-SIDES = ("cuda", "dsl")
+SIDES = {"cuda": "CUDA", "dsl": "port", "while": "port with while"}
 _BOUNDS = {
     ("signed", "constant"): "a constant",
     ("signed", "n"): "run-time n",
@@ -31,6 +31,8 @@ def told(sweep: dict[str, Any]) -> str:
     """Markdown: what was run, a row per family that is wrong somewhere, what the rows have in common."""
     kernels: dict[str, dict[str, Any]] = sweep["kernels"]
     versions = sweep["versions"]
+    sides = _sides(kernels)
+    columns = " | ".join(f"{SIDES[side]}: 3 | 2 | 1 | 0" for side in sides)
     families: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for kernel in kernels.values():
         key = (kernel["type"], kernel["direction"], kernel["bound"], kernel["behind"])
@@ -40,8 +42,8 @@ def told(sweep: dict[str, Any]) -> str:
         f"ptxas {versions['ptxas']}, CuTe DSL {versions['nvidia-cutlass-dsl']}. "
         "Wrong kernels of a family's, at each level:",
         "",
-        "| type | counts | to | stands | CUDA -O3 | -O2 | -O1 | -O0 | DSL 3 | 2 | 1 | 0 |",
-        "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        f"| type | counts | to | stands | {columns} |",
+        "| --- | --- | --- | --- |" + " ---: |" * (len(sides) * len(LEVELS)),
     ]
     rows = [_row(key, held) for key, held in families.items() if any(_wrong_anywhere(k) for k in held)]
     right = sum(not _wrong_anywhere(k) for k in kernels.values())
@@ -49,18 +51,23 @@ def told(sweep: dict[str, Any]) -> str:
     return "\n".join([*head, *rows, *tail, *_selections(kernels), *_examples(kernels)]) + "\n"
 
 
+def _sides(kernels: dict[str, dict[str, Any]]) -> list[str]:
+    """Those that the sweep ran."""
+    return [side for side in SIDES if all(side in kernel for kernel in kernels.values())]
+
+
 def _wrong(kernel: dict[str, Any], side: str, level: int) -> bool:
     return not kernel[side][str(level)]["right"]
 
 
 def _wrong_anywhere(kernel: dict[str, Any]) -> bool:
-    return any(_wrong(kernel, side, level) for side in SIDES for level in LEVELS)
+    return any(_wrong(kernel, side, level) for side in SIDES if side in kernel for level in LEVELS)
 
 
 def _row(key: tuple[Any, ...], held: list[dict[str, Any]]) -> str:
     kind, direction, bound, behind = key
     cells = []
-    for side in SIDES:
+    for side in _sides({"": held[0]}):
         for level in LEVELS:
             count = sum(_wrong(k, side, level) for k in held)
             cells.append(f"{count} of {len(held)}" if count else "0")
@@ -76,20 +83,20 @@ def _selections(kernels: dict[str, dict[str, Any]]) -> list[str]:
         "| at the default level | " + " | ".join([*_SELECTS, *(f"step {s}" for s in range(1, 6))]) + " |",
     ]
     lines.append("| --- |" + " ---: |" * 9)
-    for side, name in (("cuda", "CUDA"), ("dsl", "DSL")):
+    for side in _sides(kernels):
+        name = SIDES[side]
         wrong = [k for k in kernels.values() if _wrong(k, side, LEVELS[0])]
         counts = [sum(k["select"] == s for k in wrong) for s in _SELECTS]
         counts += [sum(k["step"] == s for k in wrong) for s in range(1, 6)]
-        lines.append(
-            f"| {name}: {len(wrong)} wrong, by selection and step | {' | '.join(map(str, counts))} |"
-        )
+        lines.append(f"| {name}: {len(wrong)} wrong | {' | '.join(map(str, counts))} |")
     return lines
 
 
 def _examples(kernels: dict[str, dict[str, Any]]) -> list[str]:
     """The first wrong kernel of each side, with a value."""
     lines = [""]
-    for side, name in (("cuda", "CUDA"), ("dsl", "DSL")):
+    for side in _sides(kernels):
+        name = SIDES[side]
         for kernel, facts in kernels.items():
             found = facts[side][str(LEVELS[0])]
             if not found["right"] and found.get("examples"):

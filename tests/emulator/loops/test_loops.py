@@ -13,7 +13,7 @@ import pytest
 from tests.emulator.loops import sweep, table
 from tests.emulator.loops.family import FIRST, SECOND, THREADS, TYPES, Loop, every, units
 from tests.emulator.loops.generate import facts, write
-from tests.emulator.loops.meaning import differing
+from tests.emulator.loops.meaning import SIDES, differing
 from verify.canary import ORIGINAL, expected, folder
 from verify.environment import find_nvcc
 from verify.where import emulator_gap
@@ -87,12 +87,13 @@ from tests.emulator.loops import sweep
 sweep.LEVELS = (3, 1)
 for unit, dtype in (("sample", "Int32"), ("wide", "Int64"), ("wrapping", "Uint32")):
     for done in (sweep.compile_cuda(Path({str(tmp_path)!r}), unit, Path({str(tmp_path)!r})),
-                 sweep.compile_dsl(Path({str(tmp_path)!r}), unit, dtype, Path({str(tmp_path)!r}))):
+                 sweep.compile_dsl(Path({str(tmp_path)!r}), unit, dtype, Path({str(tmp_path)!r})),
+                 sweep.compile_dsl(Path({str(tmp_path)!r}), unit, dtype, Path({str(tmp_path)!r}), "while")):
         assert len(set(done["ptx"].values())) == 1, "the PTX depends on the level"
 """
     subprocess.run([sys.executable, "-c", script], check=True)
     held = json.loads((tmp_path / "loops.json").read_text())
-    for side in ("cuda", "dsl"):
+    for side in SIDES:
         for unit in made:
             ptx = (tmp_path / f"{side}-{unit}.ptx").read_text()
             assert list(differing(ptx, held["units"][unit], held)) == []
@@ -145,7 +146,7 @@ def sweep_of(wrong: dict[str, dict[str, list[int]]]) -> dict[str, Any]:
     for loop in every():
         (fact,) = facts([loop])
         told = {k: v for k, v in fact.items() if k not in ("name", "values")}
-        for side in ("cuda", "dsl"):
+        for side in SIDES:
             bad = wrong.get(loop.name, {}).get(side, [])
             told[side] = {str(v): {"right": v not in bad} for v in (3, 2, 1, 0)}
             for v in bad:
@@ -172,7 +173,7 @@ def test_the_map_counts_by_family_and_level() -> None:
         )
     )
     family = "| int | down | through zero, to -v | behind another |"
-    assert f"{family} 2 of 20 | 1 of 20 | 0 | 0 | 1 of 20 | 0 | 0 | 0 |" in text
+    assert f"{family} 2 of 20 | 1 of 20 | 0 | 0 | 1 of 20 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
     assert text.count("| int |") == 1  # families that are right at every level share one line
     assert "562 of 564" in text
     assert "of v = 187 it makes 26, not 6268" in text
