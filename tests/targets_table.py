@@ -63,10 +63,11 @@ def _agreement(doubt: dict[str, Any] | None) -> str:
         return "not compared"
     if message := doubt.get("message"):
         return str(message)
-    if doubt.get("rule", "bits") == "bits":
+    if doubt.get("equal", 0) == doubt["runs"]:
         return f"equal bits in {doubt['runs']} runs"
     left = ", ".join(f"`{op}`" for op in doubt.get("left_open", [])) or "the order of atomics"
-    return f"within the tolerance in {doubt['runs']} runs; left open: {left}"
+    equal = f"{doubt['equal']} with equal bits; " if doubt.get("equal") else ""
+    return f"within the tolerance in {doubt['runs']} runs; {equal}left open: {left}"
 
 
 def written() -> str:

@@ -103,9 +103,10 @@ def examine(spec: Spec, runs: Sequence[Run], witness: Witness, reference: Refere
                     "left_open": free,
                 }
             )
-            words = _steady(spec, run, witness, inputs, meant)
+            words, equal = _steady(spec, run, witness, inputs, meant)
             if not words:
-                found = found.model_copy(update={"runs": found.runs + 1})
+                update = {"runs": found.runs + 1, "equal": found.equal + equal}
+                found = found.model_copy(update=update)
                 continue
             right = _level_that_agrees(spec, run, witness, inputs, meant)
         where = f"{run}: {words}"
@@ -147,14 +148,21 @@ def _attempt(side: Side, run: Run, inputs: Inputs) -> SideRan | SideError:
         return e
 
 
-def _steady(spec: Spec, run: Run, witness: Witness, inputs: Inputs, meant: _Meant) -> str:
-    """How the machine code differs from the PTX in each of several runs; "" where one of them agrees."""
+def _steady(spec: Spec, run: Run, witness: Witness, inputs: Inputs, meant: _Meant) -> tuple[str, bool]:
+    """How the machine code differs from the PTX in each of several runs; "" where one of them agrees, and
+    whether that one has its very bits."""
     words = ""
     for _ in range(_CONFIRM):
-        words = _difference(spec, _attempt(witness.machine, run, inputs), meant)
+        got = _attempt(witness.machine, run, inputs)
+        words = _difference(spec, got, meant)
         if not words:
-            return ""
-    return words
+            return "", isinstance(got, SideRan) and any(_equal(spec, got, o) for o in meant.outputs)
+    return words, False
+
+
+def _equal(spec: Spec, got: SideRan, meaning: Outputs) -> bool:
+    lanes = output_lanes(spec)
+    return all(_first_other(got.outputs[a.name], meaning[a.name], lane) is None for a, lane in lanes)
 
 
 def _level_that_agrees(spec: Spec, run: Run, witness: Witness, inputs: Inputs, meant: _Meant) -> int | None:

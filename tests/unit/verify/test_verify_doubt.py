@@ -107,7 +107,7 @@ def passed() -> StageResult:
 
 def test_machine_code_that_agrees_is_not_doubted() -> None:
     found = doubted(Told({None: right}))
-    assert found == DoubtFacts(side="port", runs=len(RUNS))
+    assert found == DoubtFacts(side="port", runs=len(RUNS), equal=len(RUNS))
     result = conclude(passed(), [found])
     assert (result.status, result.code) == (Status.PASSED, None)
     assert result.parity is not None and result.parity.doubts == [found]

@@ -85,4 +85,5 @@ def test_a_suspect_original_is_found_and_the_port_is_judged_by_its_ptx(doubted: 
     assert doubted.parity is not None
     original, port = doubted.parity.doubts
     assert (original.side, original.runs, original.right_at) == ("original", 0, 1)
-    assert port == DoubtFacts(side="port", runs=3, level=1, rule=port.rule, left_open=port.left_open)
+    expected = {"runs": 3, "equal": 3, "level": 1, "rule": port.rule, "left_open": port.left_open}
+    assert port == DoubtFacts(side="port", **expected)
