@@ -1,8 +1,8 @@
 """Writes what the sweep needs: `python -m tests.emulator.loops.generate build/loops`.
 
 Each unit becomes a CUDA file, a Python file with the kernels as cuteport ports them, both once more with
-while loops, and its expected values in `loops.json`. Needs libclang and no GPU; the sweep itself needs neither
-libclang nor this project.
+while loops, and its expected values in `loops.json`. Needs libclang and no GPU; the sweep itself needs
+neither libclang nor this project.
 """
 
 from __future__ import annotations
