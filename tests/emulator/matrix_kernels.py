@@ -15,7 +15,7 @@ from verify.emulator.memory import Memory
 Array = npt.NDArray[np.generic]
 Place = Callable[[int, int, int], tuple[int, int]]  # (group, thread in group, i) → (row, column)
 
-HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"
+HEAD = ".version 8.7\n.target sm_90a\n.address_size 64\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Map:
     strange: int = 0  # bits to change in word 2
 
     def encoded(self, array: Array, address: int) -> npt.NDArray[np.uint32]:
-        """The 128 bytes, as the CuTe DSL's host code writes them."""
+        """The 128 bytes, as the CuTe DSL's host code writes them; the driver leaves bit 1 of word 2 out."""
         words = np.zeros(32, np.uint32)
         words[0], words[1] = address & 0xFFFFFFFF, address >> 32
         rank, sizes, box = array.ndim, array.shape[::-1], self.box[::-1]

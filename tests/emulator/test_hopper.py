@@ -250,12 +250,12 @@ def box_of(tensor: Array, at: Sequence[int], box: Sequence[int]) -> Array:
 TENSORS = [
     ((40, 64), (16, 64), (8, 0), "f16", 3),
     ((40, 64), (16, 32), (30, 40), "f16", 2),
-    ((40, 64), (16, 16), (-3, -5), "f16", 1),
-    ((40, 64), (5, 24), (2, 50), "f16", 0),
+    ((40, 64), (16, 16), (-3, -8), "f16", 1),
+    ((40, 64), (5, 24), (2, 48), "f16", 0),
     ((40, 64), (8, 32), (33, 32), "u32", 3),
     ((256,), (64,), (220,), "f32", 0),
     ((5, 12, 32), (2, 4, 32), (4, 10, 8), "bf16", 2),
-    ((3, 4, 6, 32), (2, 2, 3, 16), (-1, 3, 4, 20), "u8", 0),
+    ((3, 4, 6, 32), (2, 2, 3, 16), (-1, 3, 4, 16), "u8", 0),
     ((2, 3, 4, 6, 8), (2, 1, 2, 3, 8), (0, 2, -1, 4, 4), "u32", 1),
 ]
 _KINDS = {"f16": np.float16, "bf16": np.uint16, "u32": np.uint32, "f32": np.float32, "u8": np.uint8}
@@ -267,7 +267,8 @@ def test_tensor_copies(case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, 
     shape, box, at, element, swizzle = case
     tensor = np.arange(1, 1 + int(np.prod(shape))).astype(_KINDS[element]).reshape(shape)
     size = int(np.prod(box)) * tensor.itemsize
-    coords = "{" + ", ".join(str(x) for x in at[::-1]) + "}"
+    stored_at = tuple(max(x, 0) for x in at)
+    coords, stored_coords = ("{" + ", ".join(str(x) for x in c[::-1]) + "}" for c in (at, stored_at))
     body = f"""
 @!%first bra LOADED;
 mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%bar], {size};
@@ -289,7 +290,7 @@ bra COPY;
 COPIED:
 bar.sync 0;
 @!%first bra END;
-cp.async.bulk.tensor.{len(shape)}d.global.shared::cta.tile.bulk_group [%p4, {coords}], [%d];
+cp.async.bulk.tensor.{len(shape)}d.global.shared::cta.tile.bulk_group [%p4, {stored_coords}], [%d];
 cp.async.bulk.commit_group;
 cp.async.bulk.wait_group 0;
 END:
@@ -305,16 +306,29 @@ END:
     assert not found
     wanted = np.ascontiguousarray(box_of(tensor, at, box))
     assert np.array_equal(out[2], swizzled(wanted.view(np.uint8).reshape(-1), 16 << swizzle))
-    mask = np.zeros(shape, bool)
-    mask[tuple(slice(max(a, 0), max(a + b, 0)) for a, b in zip(at, box, strict=True))] = True
-    assert np.array_equal(out[3], np.where(mask, tensor, 0))
+    stored = np.zeros_like(tensor)
+    room = tuple(slice(a, a + b) for a, b in zip(stored_at, box, strict=True))
+    stored[room] = wanted[tuple(slice(n) for n in stored[room].shape)]
+    assert np.array_equal(out[3], stored)
+
+
+STORE_BOX = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%p1, {at}], [%d];"
 
 
 def test_a_strange_tensor_map_is_refused() -> None:
-    text = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%p1, {0, 0}], [%d];"
+    """Interleave, NaN as fill, tf32, another rank."""
+    text = STORE_BOX.format(at="{0, 0}")
     tensor = np.zeros((16, 64), np.float16)
-    for strange in (1 << 11, 1 << 16, 1 << 4):
+    for strange in (1 << 11, 1 << 15, 1 << 16, 1 << 4):
         assert codes(text, [tensor, Map(0, (8, 64), "f16", 3, strange)], threads=1)[1] == {"CP7110"}
+    for known in (1 << 1 | 1 << 18, 1 << 17, 1 << 21):
+        assert "CP7110" not in codes(text, [tensor, Map(0, (8, 64), "f16", 3, known)], threads=1)[1]
+
+
+@pytest.mark.parametrize(("at", "code"), [("{4, 0}", "CP8004"), ("{-8, 0}", "CP8001"), ("{0, -1}", "CP8001")])
+def test_coordinates_that_an_h200_refuses(at: str, code: str) -> None:
+    arrays = [np.zeros((16, 64), np.float16), Map(0, (8, 64), "f16", 3)]
+    assert codes(STORE_BOX.format(at=at), arrays, threads=1)[1] == {code}
 
 
 # ---- cp.async
@@ -366,7 +380,8 @@ CLUSTER = """
 .reg .b32 %rank, %peer, %far;
 mov.u32 %rank, %cluster_ctarank;
 xor.b32 %peer, %rank, 1;
-mad.lo.u32 %z, %rank, 64, %thread;
+mov.u32 %z, %ctaid.x;
+mad.lo.u32 %z, %z, 64, %thread;
 mad.wide.u32 %at, %z, 4, %p0;
 ld.global.u32 %x, [%at];
 mad.lo.u32 %y, %thread, 4, %d;
@@ -381,7 +396,7 @@ PAIR = np.arange(256, dtype=np.uint32) * 7
 
 def swap(parts: str) -> tuple[list[Array], set[str]]:
     """Four blocks in clusters of two; each thread ends up with a word of the other block's thread."""
-    body = CLUSTER.replace("%z, %rank, 64", "%z, %ctaid.x, 64") + parts + LEAVE
+    body = CLUSTER + parts + LEAVE
     return codes(body, [PAIR, np.zeros_like(PAIR)], blocks=4, cluster=2)
 
 

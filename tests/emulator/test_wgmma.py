@@ -119,8 +119,10 @@ def kernel(
 setp.ne.u32 %scale, {scale}, 0;
 fence.proxy.async.shared::cta;
 bar.sync 0;
-mov.b64 %da, {descriptors[0]:#x};
-mov.b64 %db, {descriptors[1]:#x};
+shr.u32 %z, %d, 4;
+cvt.u64.u32 %at, %z;
+add.u64 %da, %at, {descriptors[0]:#x};
+add.u64 %db, %at, {descriptors[1]:#x};
 wgmma.fence.sync.aligned;
 wgmma.mma_async.sync.aligned.m64n{n}k{k}.{d}.{ta}.{tb} {vector("d", count)}, {operand}, %db, %scale{flags};
 wgmma.commit_group.sync.aligned;
