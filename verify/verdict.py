@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from verify.codes import known
+from verify.counts import CountFacts
 
 StageName = Literal["static", "compile", "parity", "bench"]
 STAGES: tuple[StageName, ...] = ("static", "compile", "parity", "bench")
@@ -112,9 +113,9 @@ class FindingFacts(Strict):
 
 class DoubtFacts(Strict):
     """One side's machine code on the GPU against its own PTX in the emulator. `runs` is how many agreed, by
-    equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `equal` of
-    them had equal bits all the same. `level` is a pinned optimisation level, `right_at` that which agrees where the side's own does not; `message` says what
-    differed, or why nothing was compared."""
+    equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `equal` of them
+    had equal bits all the same. `level` is a pinned optimisation level, `right_at` that which agrees where the
+    side's own does not; `message` says what differed, or why nothing was compared."""
 
     side: Literal["original", "port"]
     runs: int = 0
@@ -127,7 +128,8 @@ class DoubtFacts(Strict):
 
 
 class ParityFacts(Strict):
-    """`device` is where both sides ran; only the emulator has `findings`, only a GPU beside it `doubts`."""
+    """`device` is where both sides ran; only the emulator has `findings` and `counts`, only a GPU
+    beside it `doubts`."""
 
     device: Literal["gpu", "emulator"] = "gpu"
     runs: list[RunFacts]
@@ -141,6 +143,7 @@ class ParityFacts(Strict):
     open_questions: list[str] = Field(default_factory=list)
     findings: list[FindingFacts] = Field(default_factory=list)
     doubts: list[DoubtFacts] = Field(default_factory=list)
+    counts: CountFacts | None = None
 
 
 class Timing(Strict):
