@@ -113,9 +113,9 @@ class FindingFacts(Strict):
 
 class DoubtFacts(Strict):
     """One side's machine code on the GPU against its own PTX in the emulator. `runs` is how many agreed, by
-    equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `equal` of them
-    had equal bits all the same. `level` is a pinned optimisation level, `right_at` that which agrees where the
-    side's own does not; `message` says what differed, or why nothing was compared."""
+    equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `equal` of
+    them had equal bits all the same. `level` is a pinned optimisation level, `right_at` that which agrees
+    where the side's own does not; `message` says what differed, or why nothing was compared."""
 
     side: Literal["original", "port"]
     runs: int = 0
