@@ -20,8 +20,8 @@ _WAITS = frozenset(
     | {"wgmma", "wgmma_fence", "wgmma_group", "bulk", "bulk_group", "bulk_reduce", "bulk_tensor"}
     | {"bulk_tensor_reduce", "store_async"}
 )
-# Operations whose lanes touch as few bytes as their type has.
-_ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red", "wmma_load", "wmma_store"})
+# Operations whose lanes write as few bytes as their type has.
+_WRITES = frozenset({"st", "atom", "red", "wmma_store"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,13 @@ def _spins(sites: Sites) -> bool:
 
 
 def _granule(sites: Sites, space: str) -> int:
-    """The least bytes of one access to a space, 4 at most: the grain of what is remembered about it."""
+    """The least bytes that one access writes to a space, 4 at most: the grain of what is remembered about it.
+
+    A narrower read lies within one grain, all of which a write changes.
+    """
     least = 4
     for i in sites.instructions:
-        if isinstance(i, Call) or _kind(i) not in _ACCESSES:
+        if isinstance(i, Call) or _kind(i) not in _WRITES:
             continue
         p = parts(i.op)
         if p.space in (space, "generic"):
