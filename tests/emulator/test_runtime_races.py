@@ -123,6 +123,12 @@ def test_a_broken_barrier_of_the_grid(broken: int, schedule: str) -> None:
     assert done.codes == [8012]
 
 
+def test_polling_costs_the_same_however_long_it_takes() -> None:
+    done = run("blocks.c", "poll", [words(1), words(3)], grid=3, block=1, budget=100_000)
+    assert (done.stopped_by, [line for _, line, _ in done.findings]) == (8041, ["poll"])
+    assert done.seconds < 1.0  # 0.03 s; with a release for each poll, half a minute
+
+
 def test_a_barrier_of_the_grid_needs_all_blocks() -> None:
     args = [words(320), words(1), words(320), 0]
     done = run("blocks.c", "grid", args, grid=5, block=64, resident=2, budget=100_000)

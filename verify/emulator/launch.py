@@ -51,7 +51,8 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one launch did. `opcodes` are dynamic counts per full opcode (with `count`), over all threads."""
+    """What one launch did. `opcodes` are dynamic counts per full opcode (with `count`), over all threads;
+    `steps` is how much of the budget it used."""
 
     findings: tuple[Finding, ...]
     timed_out: bool
@@ -59,6 +60,7 @@ class Ran:
     seconds: float
     printed: str = ""
     opcodes: Mapping[str, int] = field(default_factory=dict)
+    steps: int = 0
 
 
 @dataclass(slots=True)
@@ -182,6 +184,7 @@ class Program:
             seconds,
             output.raw[: launch.n_output].decode("utf-8", "replace"),
             emitted.sites.opcode_counts(counts.tolist()) if options.count else {},
+            options.budget - max(0, launch.budget),
         )
 
 

@@ -20,7 +20,6 @@ pytest.importorskip("cuda.bindings.nvrtc")
 SCHEDULES = ("forward", "reverse", "random:1")
 BUDGET = 5_000  # the kernels that end take a few hundred steps
 ORDER = "CP8051"
-PLACELESS = frozenset({"CP8041"})  # a budget ends anywhere in the loop; a line is a courtesy
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def test_the_defect_is_found_at_its_line(programs: dict[str, Program], pair: Pai
     wanted = frozenset().union(*pair.codes)
     for outcome in outcomes:
         for f in outcome.ran.findings:
-            if f.code in wanted and (f.line or f.code not in PLACELESS):
+            if f.code in wanted:
                 assert Path(f.file).name == pair.file, said
                 assert {f.line, f.other.line if f.other else f.line} & marked, said
 

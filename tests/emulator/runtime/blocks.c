@@ -42,7 +42,7 @@ static void grid_barrier(Thread *t, u64 at, u32 round, u32 n) {
     if (TID == 0) {
         if (n != 1) fence(t, SCOPE_GPU);
         add(t, at, 1, HERE);
-        while (LDO_GLOBAL(u32, at, HERE, ORD_VOLATILE) < (round + 1) * t->launch->grid[0]) back_edge(t);
+        while (LDO_GLOBAL(u32, at, HERE, ORD_VOLATILE) < (round + 1) * t->launch->grid[0]) back_edge(t, HERE);
         if (n != 1) fence(t, SCOPE_GPU);
     }
     if (n != 2) bar_sync(t, 0, 0, HERE);
@@ -61,7 +61,7 @@ KERNEL(look_back, .flags = KERNEL_FIBERS | KERNEL_RESIDENT, .static_shared = 4) 
     if (TID == 0) {
         u32 sum = 0;
         if (BID) {
-            while (!LDO_GLOBAL(u32, GLOBAL(1, BID - 1), HERE, ORD_VOLATILE)) back_edge(t);
+            while (!LDO_GLOBAL(u32, GLOBAL(1, BID - 1), HERE, ORD_VOLATILE)) back_edge(t, HERE);
             fence(t, SCOPE_GPU);
             sum = LD_GLOBAL(u32, GLOBAL(0, BID - 1), HERE);  // take
         }
@@ -81,12 +81,22 @@ KERNEL(release_acquire, .flags = KERNEL_FIBERS | KERNEL_RESIDENT) {  // values, 
     if (TID) return;
     u32 sum = 0;
     if (BID) {
-        while (!LDO_GLOBAL(u32, GLOBAL(1, BID - 1), HERE, ORD_ACQUIRE)) back_edge(t);
+        while (!LDO_GLOBAL(u32, GLOBAL(1, BID - 1), HERE, ORD_ACQUIRE)) back_edge(t, HERE);
         sum = LD_GLOBAL(u32, GLOBAL(0, BID - 1), HERE);  // take
     }
     ST_GLOBAL(u32, GLOBAL(0, BID), sum + BID, HERE);  // give
     STO_GLOBAL(u32, GLOBAL(1, BID), 1, HERE, ARG(3) ? ORD_RELAXED : ORD_RELEASE);
     ST_GLOBAL(u32, GLOBAL(2, BID), sum, HERE);
+}
+
+// Polls a word that nobody changes by an atomic that could.
+KERNEL(poll, .flags = KERNEL_FIBERS | KERNEL_RESIDENT) {  // word
+    ST_GLOBAL(u32, GLOBAL(1, BID), BID, HERE);
+    fence(t, SCOPE_GPU);
+    for (;;) {
+        if (*(u32 *)AT_GLOBAL(4, ARG(0), HERE, ORD_RELAXED)) return;
+        spin_yield(t, HERE);  // poll
+    }
 }
 
 // Every thread takes a lock and adds. n: 1 no fence before unlocking, 2 no lock.
@@ -95,8 +105,8 @@ KERNEL(lock, .flags = KERNEL_FIBERS | KERNEL_RESIDENT) {  // lock, sum, n
         u32 *p = (u32 *)AT_GLOBAL(4, ARG(0), HERE, ORD_RELAXED), old = *p;
         if (!old) *p = 1;
         if (!old) break;
-        spin_yield(t);
-        back_edge(t);
+        spin_yield(t, HERE);
+        back_edge(t, HERE);
     }
     fence(t, SCOPE_GPU);
     u32 sum = LD_GLOBAL(u32, ARG(1), HERE);  // add

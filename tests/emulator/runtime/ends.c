@@ -29,7 +29,7 @@ KERNEL(exits) {  // out
     ST_GLOBAL(u32, GLOBAL(0, BID * NTID + TID), 1, HERE);
 }
 KERNEL(forever) {
-    for (;;) back_edge(t);
+    for (;;) back_edge(t, HERE);
 }
 KERNEL(waits_forever, .flags = KERNEL_FIBERS) {  // flag
     while (!LDO_GLOBAL(u32, ARG(0), HERE, ORD_VOLATILE));

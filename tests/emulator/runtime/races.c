@@ -54,7 +54,7 @@ KERNEL(volatiles, .flags = KERNEL_FIBERS, .static_shared = 8) {  // out, n: 0 fl
         if (ARG(1) != 1) fence(t, SCOPE_CTA);
         STO_SHARED(u32, 4, 1, HERE, ORD_VOLATILE);
     } else if (TID == 0) {
-        while (!LDO_SHARED(u32, 4, HERE, ORD_VOLATILE)) back_edge(t);
+        while (!LDO_SHARED(u32, 4, HERE, ORD_VOLATILE)) back_edge(t, HERE);
         fence(t, SCOPE_CTA);
         u32 v = ARG(1) == 2 ? LDO_SHARED(u32, 0, HERE, ORD_VOLATILE) : LD_SHARED(u32, 0, HERE);  // read
         ST_GLOBAL(u32, GLOBAL(0, 0), v, HERE);

@@ -20,7 +20,7 @@ KERNEL(matmul, .flags = KERNEL_FIBERS, .static_shared = 2048) {  // a, b, c, n; 
         for (u32 j = 0; j < 16; j++)
             sum = fmaf(as_float(LD_SHARED(u32, 4 * (y * 16 + j), HERE)), as_float(LD_SHARED(u32, 1024 + 4 * (j * 16 + x), HERE)), sum);
         bar_sync(t, 0, 0, HERE);
-        back_edge(t);
+        back_edge(t, HERE);
     }
     ST_GLOBAL(u32, GLOBAL(2, row * n + column), as_bits(sum), HERE);
 }
@@ -61,7 +61,7 @@ KERNEL(histogram, .flags = KERNEL_FIBERS, .static_shared = 1024) {  // in, bins,
     for (u32 i = BID * NTID + TID; i < (u32)ARG(2); i += NTID * t->launch->grid[0]) {
         u32 *p = (u32 *)AT_SHARED(4, 4 * (LD_GLOBAL(u32, GLOBAL(0, i), HERE) & 255), HERE, ORD_RELAXED);
         *p += 1;
-        back_edge(t);
+        back_edge(t, HERE);
     }
     bar_sync(t, 0, 0, HERE);
     u32 *p = (u32 *)AT_GLOBAL(4, GLOBAL(1, TID), HERE, ORD_RELAXED);

@@ -17,13 +17,13 @@ def _target(o: Operand | None) -> str:
     return o.name
 
 
-def _jump(e: Emitting, name: str) -> str:
-    back = "back_edge(t); " if name in e.seen else ""
+def _jump(e: Emitting, name: str, site: int) -> str:
+    back = f"back_edge(t, {site}); " if name in e.seen else ""
     return f"{back}goto {e.label(name)};"
 
 
 def bra(e: Emitting, i: Instr, op: Op, site: int) -> str:
-    return f"{{ {_jump(e, _target(i.operands[0]))} }}"
+    return f"{{ {_jump(e, _target(i.operands[0]), site)} }}"
 
 
 def brx(e: Emitting, i: Instr, op: Op, site: int) -> str:
@@ -31,7 +31,7 @@ def brx(e: Emitting, i: Instr, op: Op, site: int) -> str:
     table = e.function.tables.get(_target(i.operands[1]))
     if table is None:
         raise PtxError("CP7101", f"no branch targets {i.operands[1]}")
-    cases = " ".join(f"case {k}: {_jump(e, name)}" for k, name in enumerate(table))
+    cases = " ".join(f"case {k}: {_jump(e, name, site)}" for k, name in enumerate(table))
     return f"switch ({e.names.bits(i.operands[0], 'b32')}) {{ {cases} default: trap_now(t, {site}); }}"
 
 

@@ -110,6 +110,19 @@ def _updated(what: str, space: str, t: str, x: str, y: str, z: str) -> str:
     raise PtxError("CP7103", f"atomic operation {what}.{t}")
 
 
+def looks(i: Instr) -> bool:
+    """Whether an atomic only looks at memory: how a kernel waits for another thread's news, as in
+    atomicAdd(p, 0) or a compare-and-swap that fails."""
+    p = parts(i.op)
+    if p.has("cas") or p.has("exch"):
+        return True
+    value = i.operands[-1]
+    same = -1 if p.has("and") else 0
+    neutral = any(p.has(w) for w in ("add", "or", "xor", "and"))
+    size = 8 * SIZES[p.type]
+    return neutral and isinstance(value, Imm) and (value.value - same) % (1 << size) == 0
+
+
 _ATOMICS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")
 
 
@@ -134,8 +147,8 @@ def _atomic(e: Emitting, i: Instr, site: int, returns: bool) -> str:
         lines.append(f"*({c}*)(p_ + {k * size}) = {_updated(what, p.space, p.type, x, y, z)};")
         if result is not None:
             lines.append(e.names.assign(result, x, p.type))
-    if what == "cas" or (what == "exch" and returns):
-        lines.append("spin_yield(t);")
+    if returns and looks(i):
+        lines.append(f"spin_yield(t, {site});")
     return f"{{ {' '.join(lines)} }}"
 
 

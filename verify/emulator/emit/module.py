@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from verify.emulator.emit.function import emit_function, local_bytes, signature
 from verify.emulator.emit.layout import Layout, lay_out, offsets
+from verify.emulator.emit.memory import looks
 from verify.emulator.emit.opcode import parts
 from verify.emulator.emit.operands import identifier
 from verify.emulator.emit.pure import shape_of
@@ -91,7 +92,7 @@ def _spins(sites: Sites) -> bool:
             continue
         if kind == "ld" and p.order:
             return True
-        if kind == "atom" and (p.has("cas") or p.has("exch")):
+        if kind == "atom" and looks(i):
             return True
     return False
 

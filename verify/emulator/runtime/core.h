@@ -181,12 +181,12 @@ enum { SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS };
 void fence(Thread *t, u32 scope);                 // membar, fence.sc, fence.acq_rel
 
 // ---- progress
-void spin_yield(Thread *t);                       // after cas and exch; ordered loads call it themselves
+void spin_yield(Thread *t, u32 site);              // after cas and exch; ordered loads call it themselves
 void nanosleep(Thread *t);
 // A waiting primitive in a loop of its own (mbarrier): others run until something changes. Costs budget.
-#define WAIT_UNTIL(t, condition) do { while (!(condition)) spin_yield(t); } while (0)
-void out_of_budget_(Thread *t) __attribute__((noreturn, cold));
-INL void back_edge(Thread *t) { if (UNLIKELY(--t->launch->budget < 0)) out_of_budget_(t); }
+#define WAIT_UNTIL(t, condition) do { while (!(condition)) spin_yield(t, NO_SITE); } while (0)
+void out_of_budget_(Thread *t, u32 site) __attribute__((noreturn, cold));
+INL void back_edge(Thread *t, u32 site) { if (UNLIKELY(--t->launch->budget < 0)) out_of_budget_(t, site); }
 #ifdef COUNT
 #define COUNT_BLOCK(index) (t->block->counts[index]++)
 #else

@@ -78,7 +78,7 @@ static u8 *remote(Thread *t, u32 at, u32 n, u32 kind, u32 site) {
 static int is_strong(Order o) { return o != ORD_WEAK && o != ORD_CONST; }
 
 void ld_cluster_n(Thread *t, u32 n, u32 at, u32 site, void *to, Order o) {
-    if (is_strong(o)) spin_yield(t);
+    if (is_strong(o)) spin_yield(t, site);
     const u8 *p = remote(t, at, n, ACCESS_READ, site);
     if (!p) {
         memset(to, 0, n);

@@ -178,7 +178,7 @@ u8 mbarrier_test(Thread *t, u32 at, u64 state_or_parity, u32 flags, u32 site) {
     if (UNLIKELY(!find_mbarrier(t, at, site, &p))) stop_launch(t, 8005);
     int over = poll(t, p, state_or_parity, flags);
     if (!over) {
-        spin_yield(t);
+        spin_yield(t, site);
         over = poll(t, p, state_or_parity, flags);
     }
     if (over) {

@@ -189,7 +189,7 @@ void fence(Thread *t, u32 scope) { order_fence(t); }
 
 #define VECTORS(space, A) \
     void ld_##space##_n(Thread *t, u32 n, A a, u32 site, void *to, Order o) { \
-        if (is_strong(o)) spin_yield(t); \
+        if (is_strong(o)) spin_yield(t, site); \
         const u8 *p = space##_(t, a, n, ACCESS_READ, site, is_strong(o), NULL); \
         if (!p) { memset(to, 0, n); return; } \
         memcpy(to, p, n); \
@@ -217,7 +217,7 @@ VECTORS(generic, u64)
 
 #define ORDERED(space, A, T) \
     T ldo_##space##_##T(Thread *t, A a, u32 site, Order o) { \
-        if (is_strong(o)) spin_yield(t); \
+        if (is_strong(o)) spin_yield(t, site); \
         const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, is_strong(o), NULL); \
         if (!p) return 0; \
         if (is_strong(o)) sync_load(t, p); \

@@ -135,15 +135,15 @@ void block_here(Thread *t, u32 waits, u32 site) {
 
 void give_way(Thread *t) { run_next(t); }
 
-void spin_yield(Thread *t) {
-    if (UNLIKELY(--t->launch->budget < 0)) out_of_budget_(t);
+void spin_yield(Thread *t, u32 site) {
+    if (UNLIKELY(--t->launch->budget < 0)) out_of_budget_(t, site);
     if (!runtime_of(t)->fibers) return;
     t->warp->yielded |= t->lane_bit;
     not_runnable(t->warp, t->lane_bit);
     run_next(t);
 }
 
-void nanosleep(Thread *t) { spin_yield(t); }
+void nanosleep(Thread *t) { spin_yield(t, NO_SITE); }
 
 void stop_launch(Thread *t, u32 code) {
     Runtime *rt = runtime_of(t);
@@ -152,8 +152,8 @@ void stop_launch(Thread *t, u32 code) {
     __builtin_unreachable();
 }
 
-void out_of_budget_(Thread *t) {
-    finding(t, 8041, NO_SITE, 0, 0, "the instruction budget is used up");
+void out_of_budget_(Thread *t, u32 site) {
+    finding(t, 8041, site, 0, 0, "the instruction budget is used up");
     stop_launch(t, 8041);
 }
 
