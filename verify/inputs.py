@@ -15,7 +15,8 @@ from verify.resolve import Resolved
 from verify.spec import BufferArg, Filled, Spec
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-Values = Literal["spec", "small_int", "constant", "large", "special"]
+Values = Literal["spec", "small_int", "constant", "large", "special", "rising", "few", "tiny"]
+_SHAPED = frozenset({"rising", "few"})  # kinds that keep to a lane's own domain where it has one
 _F8_BIAS = {"f8e4m3": (4, 3, 7), "f8e5m2": (5, 2, 15)}
 
 
@@ -37,6 +38,11 @@ class Lane:
         """True where other values than the spec's make sense: floats without a domain of their own."""
         free = self.values is None and self.init == "normal"
         return self.dtype.is_float and free and self.low is None and self.high is None
+
+    @property
+    def ranges(self) -> bool:
+        """True where values are drawn from a range: any order and any ties of them are inputs too."""
+        return self.values is None and self.init in ("normal", "uniform", "small_int")
 
 
 def lanes(arg: BufferArg) -> list[Lane]:
@@ -138,7 +144,8 @@ def scalar_value(value: int | float, dtype: DType) -> int | float | bool:
 def generate(spec: Spec, resolved: Resolved, seed: int, values: Values) -> dict[str, Bytes]:
     """Bytes of every in and inout buffer. The same arguments give the same bytes.
 
-    `values` other than "spec" replace only lanes that are free to vary (see Lane.varies).
+    `values` other than "spec" replace only lanes that are free to vary (see Lane.varies); "rising" and "few"
+    also order and repeat values of lanes that have a range.
     """
     return {
         arg.name: contents(arg, resolved.elems[arg.name], resolved, seed, values)
@@ -154,7 +161,8 @@ def contents(arg: BufferArg, count: int, resolved: Resolved, seed: int, values: 
         key = [seed, zlib.crc32(lane.name.encode()), zlib.crc32(resolved.case.name.encode())]
         rng = np.random.default_rng(key)
         target = view(data, lane)
-        kind: Values = values if lane.varies else "spec"
+        given = lane.varies or (values in _SHAPED and lane.ranges)
+        kind: Values = values if given else "spec"
         target[:] = _fill(lane, len(target), rng, kind, resolved)
     return data
 
@@ -171,6 +179,14 @@ def _fill(
         return encode(rng.standard_normal(count, np.float32) * (60.0 if t.size < 4 else 3e4), t)
     if values == "special":
         return encode(_with_specials(rng.standard_normal(count, np.float32), rng), t)
+    if values == "tiny":
+        return encode(rng.standard_normal(count, np.float32) * np.float32(1e-39), t)
+    if values == "rising":
+        return encode(_rising(lane, count, rng), t)
+    if values == "few":
+        a, b = (-0.5, 0.5) if lane.varies else _range(lane)
+        between = 0.25 if lane.varies else (a + b) / 2
+        return encode(rng.choice(np.array([a, between, b]), count), t)
     return _by_init(lane, count, rng, resolved)
 
 
@@ -182,6 +198,25 @@ def _with_specials(x: npt.NDArray[np.float32], rng: np.random.Generator) -> npt.
         chosen[rng.integers(0, len(x))] = True
     x[chosen] = rng.choice(odd, int(chosen.sum()))
     return x
+
+
+def _range(lane: Lane) -> tuple[float, float]:
+    """Least and most of a lane's values; where only a distribution is given, what it usually gives."""
+    if lane.init == "small_int":
+        usual = (0.0, 3.0)
+    elif lane.dtype.is_float:
+        usual = (-1.0, 1.0)
+    else:
+        usual = (0.0, 1.0) if lane.dtype.name == "bool" else (-100.0, 100.0)
+        usual = (0.0, usual[1]) if lane.dtype.name.startswith("u") else usual
+    return usual[0] if lane.low is None else lane.low, usual[1] if lane.high is None else lane.high
+
+
+def _rising(lane: Lane, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Values in rising order, the last the largest; far apart where the lane has no range of its own."""
+    if not lane.varies:
+        return np.linspace(*_range(lane), count)
+    return np.sort(rng.standard_normal(count)) * (1e3 if lane.dtype.size < 4 else 1e5)
 
 
 def _listed(values: tuple[int | float, ...], count: int, t: DType) -> npt.NDArray[Any]:

@@ -27,6 +27,8 @@ _SEEDS_ONLY: dict[str, tuple[Values, ...]] = {
 # The emulator's time goes with the number of threads: odd values meet small shapes there, and a big case runs
 # once, for what only its size shows.
 _EMULATED_SMALL: tuple[Values, ...] = ("spec", "special")
+# Small runs that random values seldom are like: the largest in the last place, ties, values next to zero.
+_EMULATED_EDGES: tuple[Values, ...] = ("rising", "few", "tiny")
 _EMULATED_BIG: tuple[Values, ...] = ("spec",)
 _BIG_THREADS = 1 << 14
 # Threads and elements of a case, together: a second or so of emulation at a few dozen instructions each.
@@ -64,14 +66,19 @@ REPEATS: Mapping[Device, Repeats] = {
 def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") -> list[Run]:
     """The runs in order: boundary shapes first, since they find most for least."""
     chosen = [c for c in spec.case if not cases or c.name in cases]
-    free = any(lane.varies for arg in spec.buffers if arg.role != "out" for lane in lanes(arg))
+    filled = [lane for arg in spec.buffers if arg.role != "out" for lane in lanes(arg)]
+    free = any(lane.varies for lane in filled)
+    ranges = any(lane.ranges for lane in filled)
     runs: list[Run] = []
     for case in sorted(chosen, key=lambda c: _ORDER.index(c.role)):
         kinds = _VALUES[case.role]
+        big = resolve(spec, case).threads > _BIG_THREADS
         if device == "emulator":
-            kinds = _EMULATED_BIG if resolve(spec, case).threads > _BIG_THREADS else _EMULATED_SMALL
+            kinds = _EMULATED_BIG if big else _EMULATED_SMALL
         if not free:  # other values would be the same ones: only new seeds then
             kinds = _SEEDS_ONLY[case.role][: len(kinds)]
+        if device == "emulator" and ranges and case.role == "boundary" and not big:
+            kinds += _EMULATED_EDGES if free else _EMULATED_EDGES[:2]
         runs += [Run(case, seed + i, v) for i, v in enumerate(kinds)]
     return runs
 

@@ -45,8 +45,8 @@ def resolve(spec: Spec, case: Case) -> Resolved:
                 key = f"{arg.name}.{f.name}"
                 scalars[key] = names[key] = _at(f"value of '{key}'", f.value, names, case)
     elems = {a.name: _count(a, names, case) for a in spec.buffers}
-    grid = _dims("grid", spec.launch.grid, names, case)
-    block = _dims("block", spec.launch.block, names, case)
+    grid = _dims("grid", case.grid or spec.launch.grid, names, case)
+    block = _dims("block", case.block or spec.launch.block, names, case)
     if min(block) < 1 or prod(block) > 1024:
         raise ExprError(f"case '{case.name}': block {block} is not 1 to 1024 threads")
     if min(grid) < 0:

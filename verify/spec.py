@@ -278,9 +278,19 @@ AnyArg = Annotated[ScalarArg | BufferArg | StructArg, Field(discriminator="kind"
 
 
 class Case(Strict):
+    """`grid` and `block` replace the launch's own: a grid too small for the sizes shows what a loop over the
+    grid does in its second round."""
+
     name: str
     sizes: dict[str, int] = {}
     role: Literal["boundary", "typical", "large"] = "typical"
+    grid: list[Expr] | None = Field(default=None, min_length=1, max_length=3)
+    block: list[Expr] | None = Field(default=None, min_length=1, max_length=3)
+
+    @field_validator("grid", "block")
+    @classmethod
+    def _read_all(cls, v: list[Expr] | None) -> list[Expr] | None:
+        return None if v is None else [_readable(e) for e in v] + [1] * (3 - len(v))
 
 
 class Tolerance(Strict):

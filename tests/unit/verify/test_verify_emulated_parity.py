@@ -172,11 +172,18 @@ def test_an_original_that_takes_too_long_proves_nothing() -> None:
     assert "too large for the emulator: no answer within 120 s" in [r.note for r in result.parity.runs]
 
 
-def test_the_plan_is_shorter_than_a_gpus_and_keeps_odd_values_on_small_cases() -> None:
+def test_the_plan_keeps_odd_values_on_small_cases() -> None:
     emulated = plan(READ, (), 0, "emulator")
-    assert len(emulated) < len(plan(READ, (), 0))
-    assert {(r.case.name, r.values) for r in emulated} == {
-        (c, v) for c in ("empty", "one", "typical") for v in ("spec", "special")
-    }
+    odd = ("spec", "special", "rising", "few", "tiny")
+    wanted = [(c, v) for c in ("empty", "one") for v in odd]
+    assert [(r.case.name, r.values) for r in emulated] == [
+        *wanted,
+        ("typical", "spec"),
+        ("typical", "special"),
+    ]
+    bounded = parse_spec(SPEC.replace('role = "in"', 'role = "in"\nlow = 0').replace('"inout"', '"out"'))
+    assert [r.values for r in plan(bounded, ("one",), 0, "emulator")] == ["spec", "spec", "rising", "few"]
+    fixed = parse_spec(SPEC.replace('role = "in"', 'role = "in"\ninit = "ones"').replace('"inout"', '"out"'))
+    assert [r.values for r in plan(fixed, ("one",), 0, "emulator")] == ["spec", "spec"]
     big = [r.values for r in plan(parse_spec(LARGE), ("huge",), 0, "emulator")]
     assert big == ["spec"]

@@ -101,6 +101,14 @@ def test_resolve_gives_numbers(tmp_path: Path) -> None:
     assert not resolve(spec, spec.case[0]).launchable
 
 
+def test_a_case_may_have_a_launch_of_its_own() -> None:
+    own = parse_spec(SPEC + 'grid = ["n / 500"]\nblock = [64, 2]\n')
+    assert (resolve(own, own.case[-1]).grid, resolve(own, own.case[-1]).block) == ((2, 1, 1), (64, 2, 1))
+    assert resolve(own, own.case[-2]).grid == (1, 1, 1) and resolve(own, own.case[-2]).block == (256, 1, 1)
+    with pytest.raises(SpecError, match="grid"):
+        parse_spec(SPEC + 'grid = ["n +"]\n')
+
+
 def test_struct_fields_can_be_used_in_expressions() -> None:
     text = SPEC.replace(
         'name = "a"\nkind = "scalar"\ndtype = "float32"\nvalue = 2.5',

@@ -98,6 +98,37 @@ def test_special_values_only_where_the_spec_leaves_them_free() -> None:
     assert np.isnan(y).any() or np.isinf(y).any()
 
 
+def made(spec: str, values: str) -> np.ndarray:
+    read = parse_spec(spec)
+    lane = next(a for a in read.buffers if a.name == "x")
+    data = generate(read, resolve(read, read.case[-1]), 0, values)["x"]  # type: ignore[arg-type]
+    return view(data, lanes(lane)[0]).astype(np.float64)
+
+
+def test_edge_values_are_ordered_tied_or_next_to_zero() -> None:
+    rising, few, tiny = (made(SPEC, v) for v in ("rising", "few", "tiny"))
+    assert (np.diff(rising) >= 0).all() and rising[-1] > 1e5 and rising[0] < -1e5
+    assert set(few) == {-0.5, 0.25, 0.5}
+    assert 0 < np.abs(tiny).max() < 2.0**-126
+
+
+def test_edge_values_keep_to_the_domain() -> None:
+    bounded = SPEC.replace('role = "in"', 'role = "in"\nlow = -2\nhigh = 6\ninit = "uniform"')
+    rising, few = made(bounded, "rising"), made(bounded, "few")
+    assert (rising[0], rising[-1]) == (-2, 6) and (np.diff(rising) >= 0).all()
+    assert set(few) == {-2, 2, 6}
+    assert (made(bounded, "tiny") == made(bounded, "spec")).all()
+    whole = bounded.replace(
+        'dtype = "float32"\nelems = "n"\nrole = "in"', 'dtype = "int32"\nelems = "n"\nrole = "in"'
+    )
+    assert set(made(whole, "few")) == {-2, 2, 6} and set(made(whole, "rising")) == set(range(-2, 7))
+    indices = SPEC.replace(
+        'dtype = "float32"\nelems = "n"\nrole = "in"',
+        'dtype = "int32"\nelems = "n"\nrole = "in"\ninit = "index:n"',
+    )
+    assert (made(indices, "few") == made(indices, "spec")).all()
+
+
 def test_struct_buffers_have_lanes() -> None:
     arg = buffers(
         "size = 12\n"
