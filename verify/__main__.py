@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from verify.compile import ARCHES
-from verify.options import DEVICES
+from verify.options import DEVICES, mutate_of, score_of, with_values
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
-from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
+from verify.verdict import (
+    STAGES,
+    Failure,
+    MutationFacts,
+    Report,
+    StageName,
+    StageResult,
+    Status,
+    Verdict,
+)
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.
@@ -50,6 +59,13 @@ def _parser() -> _Parser:
     p.add_argument("--timeout", type=float, default=120.0, help="seconds per compile and per run")
     p.add_argument("--jobs", type=int, default=1, help="targets at a time (timing is never shared)")
     p.add_argument("--record", action="store_true", help="write baselines/<device>.json")
+    p.add_argument(
+        "--mutate",
+        default="",
+        metavar="[N]",
+        help="judge N changed ports too (alone: those that are missed easily, and some more), or all",
+    )
+    p.add_argument("--min-score", default="", metavar="X", help="fail where a smaller share is turned away")
     p.add_argument("--json", action="store_true", help="one JSON document on stdout")
     return p
 
@@ -63,15 +79,23 @@ def find_targets(dirs: list[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def exit_code(verdicts: list[Verdict]) -> int:
-    """0 all good, 1 a check failed, 3 the environment lacks what was asked for, 4 a bug."""
+def exit_code(verdicts: list[Verdict], min_score: float | None = None) -> int:
+    """0 all good, 1 a check failed or a score is too low, 3 the environment lacks what was asked for, 4 a
+    bug."""
     if any(s.code == "CP7099" for v in verdicts for s in v.stages):
         return EXIT_BUG
     if any(v.status not in _GOOD for v in verdicts):
         return EXIT_FAILED
+    if min_score is not None and any(m.share is None or m.share < min_score for m in _mutations(verdicts)):
+        return EXIT_FAILED
     if any(s.code in _LACKING for v in verdicts for s in v.stages):
         return EXIT_ENVIRONMENT
     return EXIT_DONE
+
+
+def _mutations(verdicts: list[Verdict]) -> list[MutationFacts]:
+    parities = [s.parity for v in verdicts for s in v.stages if s.parity is not None]
+    return [p.mutation for p in parities if p.mutation is not None]
 
 
 def _progress(result: StageResult) -> None:
@@ -80,6 +104,12 @@ def _progress(result: StageResult) -> None:
     line = f" (port.py:{result.line})" if result.line else ""
     name = Path(result.target).name
     print(f"{name}: {result.stage}: {result.status}{where}{why}{line}", file=sys.stderr, flush=True)
+    mutation = result.parity.mutation if result.parity is not None else None
+    if mutation is not None:
+        print(f"{name}: {mutation.words}", file=sys.stderr, flush=True)
+        for m in mutation.mutants:
+            if m.fate == "survived":
+                print(f"{name}: survived: port.py:{m.line}: {m.what} ({m.id})", file=sys.stderr, flush=True)
 
 
 def _tell_bug(error: Exception) -> None:
@@ -112,7 +142,7 @@ def check(
         for verdict in verify_targets(find_targets(dirs), options, _progress):
             verdicts.append(verdict)
             print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
-        code = exit_code(verdicts)
+        code = exit_code(verdicts, options.min_score)
     except SpecError as e:
         failure = "\n".join(f"CP6001: {p}" for p in e.problems)
         print(failure, file=sys.stderr)
@@ -139,9 +169,11 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command; returns the exit code of the README's table."""
     parser = _parser()
     parser.asked_json = "--json" in (sys.argv[1:] if argv is None else argv)
-    args = parser.parse_args(argv)
+    args = parser.parse_args(with_values(sys.argv[1:] if argv is None else argv))
     try:
         stages = stages_of(args.stages)
+        mutate = mutate_of(args.mutate)
+        min_score = score_of(args.min_score, mutate)
     except ValueError as e:
         parser.error(str(e))
     options = Options(
@@ -153,6 +185,8 @@ def main(argv: list[str] | None = None) -> int:
         record=args.record,
         jobs=args.jobs,
         device=args.device,
+        mutate=mutate,
+        min_score=min_score,
     )
     return check(args.dirs, options, as_json=args.json)
 

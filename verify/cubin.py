@@ -12,7 +12,8 @@ from verify.verdict import CompileFacts, KernelResources
 # Attributes of .nv.info (EIATTR_*), each a (symbol index, value) pair.
 _REGCOUNT, _FRAME_SIZE = 0x2F, 0x11
 _INDEXED = 4  # format byte of such an attribute
-_SHT_SYMTAB = 2
+_SHT_SYMTAB, _SHT_RELA, _SHT_NOBITS = 2, 4, 8
+_SHF_ALLOC = 2
 
 # One row per count shown in the comparison of algorithms. Volatile and cached loads count as loads.
 _FEATURES: tuple[tuple[str, str], ...] = (
@@ -55,27 +56,49 @@ def read_cubin(cubin: bytes) -> list[Kernel]:
         raise ValueError(f"damaged cubin: {e}") from e
 
 
-def _read(cubin: bytes) -> list[Kernel]:
+def machine_code(cubin: bytes) -> str:
+    """sha256 of what is loaded onto the device: instructions, constants, sizes of memory. Cubins that differ
+    in line tables and other notes alone give the same. ValueError as for `read_cubin`."""
+    if cubin[:5] != b"\x7fELF\x02":
+        raise ValueError("not a 64-bit ELF file")
+    own = hashlib.sha256()
+    try:
+        sections, names = _sections(cubin)
+        for section, name in zip(sections, names, strict=True):
+            kind, flags, at, size = section[1], section[2], section[4], section[5]
+            relocates = kind == _SHT_RELA and "debug" not in name
+            if not flags & _SHF_ALLOC and not relocates:
+                continue
+            own.update(f"{name} {kind} {size}\0".encode())
+            own.update(b"" if kind == _SHT_NOBITS else cubin[at : at + size])
+    except (struct.error, IndexError) as e:
+        raise ValueError(f"damaged cubin: {e}") from e
+    return own.hexdigest()
+
+
+def _text(cubin: bytes, offset: int) -> str:
+    return cubin[offset : cubin.index(b"\0", offset)].decode("utf-8", "replace")
+
+
+def _sections(cubin: bytes) -> tuple[list[tuple[int, ...]], list[str]]:
+    """The section headers (name, type, flags, address, offset, size, …) and their names."""
     (table,) = struct.unpack_from("<Q", cubin, 0x28)
     entry, count, names_at = struct.unpack_from("<HHH", cubin, 0x3A)
     sections = [struct.unpack_from("<IIQQQQIIQQ", cubin, table + i * entry) for i in range(count)]
+    return sections, [_text(cubin, sections[names_at][4] + s[0]) for s in sections]
 
-    def text(offset: int) -> str:
-        return cubin[offset : cubin.index(b"\0", offset)].decode("utf-8", "replace")
 
-    def name_of(section: tuple[int, ...]) -> str:
-        return text(sections[names_at][4] + section[0])
-
+def _read(cubin: bytes) -> list[Kernel]:
+    sections, names = _sections(cubin)
     symtab = next((s for s in sections if s[1] == _SHT_SYMTAB), None)
 
     def symbol(index: int) -> str:
         assert symtab is not None
         (offset,) = struct.unpack_from("<I", cubin, symtab[4] + 24 * index)
-        return text(sections[symtab[6]][4] + offset)
+        return _text(cubin, sections[symtab[6]][4] + offset)
 
-    kernels = {n[6:]: Kernel(n[6:]) for s in sections if (n := name_of(s)).startswith(".text.")}
-    for section in sections:
-        name = name_of(section)
+    kernels = {n[6:]: Kernel(n[6:]) for n in names if n.startswith(".text.")}
+    for section, name in zip(sections, names, strict=True):
         if name == ".nv.info" and symtab is not None:
             at, end = section[4], section[4] + section[5]
             while at + 4 <= end:

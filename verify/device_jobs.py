@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from verify.buffers import Buffers, Ran, run_once
+from verify.cubin import machine_code
 from verify.device import Bytes, CudaDevice, DeviceError
 from verify.emulator.ptx.module import PtxError
 from verify.inputs import decode, lanes, view
@@ -106,6 +107,23 @@ def call_port(
     except BaseException as e:
         message, line = describe(e, path)
         raise JobError("CP7003", message, line) from e
+
+
+def code_of(entry: Any, job: dict[str, Any]) -> str:
+    """Compile a port for the job's block, as its first call would, which then needs not: the machine code's
+    hash. JobError CP6102 where it does not compile."""
+    path = Path(job["module"])
+    try:
+        compiled = entry.__globals__[f"compile_{entry.__name__}"](tuple(job["block"]))
+        return machine_code(bytes(compiled.artifacts.CUBIN))
+    except BaseException as e:
+        message, line = describe(e, path)
+        raise JobError("CP6102", message, line) from e
+
+
+def code_of_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """Compile the loaded port for one block; see code_of."""
+    return {"code": code_of(HELD.entry, job)}
 
 
 def load_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
@@ -250,6 +268,7 @@ HANDLERS = {
     "build_original": build_original,
     "load_original": load_original,
     "load_port": load_port,
+    "code_of_port": code_of_port,
     "run_original": run_original,
     "run_port": run_port,
     "run_reference": run_reference,

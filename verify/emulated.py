@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from verify.gpu import build_original, has_reference, reference_in
+from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
-from verify.parity import run_parity, status_of
+from verify.parity import status_of
 from verify.plan import plan
 from verify.sides import EMULATED_ORIGINAL, EMULATED_PORT, ChildSide, SideError
 from verify.spec import Spec
@@ -48,8 +49,8 @@ class Slot:
             self.original.reload({"target": place, "ptx": ptx, "names": built.names})
             module = str((target / spec.port.module).resolve())
             self.port.reload({"target": place, "module": module, "arch": self.arch})
-            return run_parity(
-                str(target),
+            comparison = Comparison(
+                target,
                 spec,
                 plan(spec, options.cases, options.seed, "emulator"),
                 self.original,
@@ -59,6 +60,7 @@ class Slot:
                 built.words,
                 "emulator",
             )
+            return with_mutants(comparison, compare(comparison), options)
 
     def close(self) -> None:
         self.original.close()

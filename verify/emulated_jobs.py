@@ -10,7 +10,7 @@ from typing import Any
 
 from verify.buffers import Buffers, run_once
 from verify.device import DeviceError
-from verify.device_jobs import call_port, case_of, entry_of, report
+from verify.device_jobs import call_port, case_of, code_of, entry_of, report
 from verify.emulated_original import EmulatedOriginal
 from verify.emulator.device import EmulatedDevice
 from verify.emulator.launch import LaunchShape, Program, Ran, RunOptions
@@ -99,6 +99,11 @@ def load_emulated_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     return {}
 
 
+def code_of_emulated_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """Compile the loaded port for one block; see device_jobs.code_of."""
+    return {"code": code_of(HELD.entry, job)}
+
+
 def spec_of(held: Emulation) -> Spec:
     """The loaded target's spec."""
     assert held.spec is not None
@@ -149,7 +154,8 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
     def here(addresses: dict[str, int]) -> None:
         launch(resolved, addresses)
 
-    HELD.options = RunOptions(schedule=schedule_of(job["repeat"]))
+    budget = job.get("budget") or RunOptions().budget
+    HELD.options = RunOptions(schedule=schedule_of(job["repeat"]), budget=budget)
     HELD.seen = []
     try:
         ran = _checked(lambda: run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], here))
@@ -159,7 +165,8 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
         if one.printed:
             print(one.printed, end="", file=sys.stderr)
     found = [_told(f) for one in HELD.seen for f in one.findings]
-    return {**report(ran, Path(job["out"])), "findings": found}
+    steps = sum(one.steps for one in HELD.seen)
+    return {**report(ran, Path(job["out"])), "findings": found, "steps": steps}
 
 
 def _told(found: Finding) -> dict[str, Any]:
@@ -186,6 +193,7 @@ def _checked(work: Callable[[], Any]) -> Any:
 HANDLERS = {
     "load_emulated_original": load_emulated_original,
     "load_emulated_port": load_emulated_port,
+    "code_of_emulated_port": code_of_emulated_port,
     "emulate_original": emulate_original,
     "emulate_port": emulate_port,
 }

@@ -18,6 +18,7 @@ from verify.cubin import facts
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
 from verify.levels import below
+from verify.mutate.trial import Comparison, with_mutants
 from verify.options import Options
 from verify.parity import Reference, run_parity, status_of
 from verify.plan import Run, plan
@@ -177,10 +178,13 @@ def _parity(
     ):
         reference = reference_in(numbers, target, options) if has_reference(target, spec) else None
         parity = run_parity(str(target), spec, runs, original, port, reference, built.facts, built.words)
-        if slots is None or parity.status not in _DOUBTED:
-            return parity
-        with slots.one() as slot:
-            return _doubt(target, spec, options, parity, original, port, numbers, reference, slot)
+        if slots is not None and parity.status in _DOUBTED:
+            with slots.one() as slot:
+                parity = _doubt(target, spec, options, parity, original, port, numbers, reference, slot)
+        comparison = Comparison(
+            target, spec, runs, original, port, reference, built.facts, built.words, "gpu"
+        )
+        return with_mutants(comparison, parity, options)
 
 
 def _doubt(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,6 +36,17 @@ class Inputs:
     data: dict[str, Bytes]
     folder: Path
     _files: dict[str, str] = field(default_factory=dict)
+    _key: bytes = b""
+
+    def key(self) -> bytes:
+        """A digest of the bytes: equal inputs, equal keys."""
+        if not self._key:
+            own = blake2b(digest_size=16)
+            for name, data in self.data.items():
+                own.update(f"{name} {len(data)}\0".encode())
+                own.update(np.ascontiguousarray(data).data)
+            self._key = own.digest()
+        return self._key
 
     def files(self) -> dict[str, str]:
         if not self._files:
@@ -53,6 +65,7 @@ class SideRan:
     overrun: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)  # see emulated_jobs; empty on a GPU
+    steps: int = 0  # of the emulator's budget
 
 
 class Side(Protocol):
@@ -70,13 +83,14 @@ class Role:
     run: str
     died: str
     hung: str
+    code: str = ""
 
 
 ORIGINAL = Role("load_original", "run_original", "CP7002", "CP7006")
-PORT = Role("load_port", "run_port", "CP7004", "CP7005")
+PORT = Role("load_port", "run_port", "CP7004", "CP7005", "code_of_port")
 # The emulator sees what a kernel does wrong; where it dies all the same, it is at fault itself.
 EMULATED_ORIGINAL = Role("load_emulated_original", "emulate_original", "CP7099", "CP7006")
-EMULATED_PORT = Role("load_emulated_port", "emulate_port", "CP7004", "CP7005")
+EMULATED_PORT = Role("load_emulated_port", "emulate_port", "CP7004", "CP7005", "code_of_emulated_port")
 
 
 class ChildSide:
@@ -95,6 +109,7 @@ class ChildSide:
         self.timeout = timeout
         self._arch = arch
         self._env = dict(env or {})
+        self.budgets: Mapping[str, int] = {}  # steps that a run of a case may take in the emulator
         self._loaded = False
         self._dump = tempfile.TemporaryDirectory(prefix="cuteport-dump-", ignore_cleanup_errors=True)
         self._child: Child | None = None
@@ -155,6 +170,13 @@ class ChildSide:
         self._start()
         return self.ask(job, timeout)
 
+    def code(self, block: tuple[int, int, int]) -> str:
+        """Compile the port for a block: a hash of its machine code. SideError CP6102 where it does not."""
+        _ = self.child
+        job = {"do": self.role.code, "block": list(block), "module": self.load.get("module", "")}
+        code: str = self.ask(job, self.timeout)["code"]
+        return code
+
     def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
         scratch = Path(tempfile.mkdtemp(dir=self.child.scratch))
         job = {
@@ -164,10 +186,15 @@ class ChildSide:
             "repeat": repeat,
             "out": str(scratch),
             "module": self.load.get("module", ""),
+            "budget": self.budgets.get(case, 0),
         }
         reply = self.ask(job, self.timeout)
         return SideRan(
-            read_outputs(reply["outputs"]), reply["overrun"], reply["changed"], reply.get("findings", [])
+            read_outputs(reply["outputs"]),
+            reply["overrun"],
+            reply["changed"],
+            reply.get("findings", []),
+            steps=reply.get("steps", 0),
         )
 
 

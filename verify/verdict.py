@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -111,6 +111,57 @@ class FindingFacts(Strict):
     thread: int = 0
 
 
+Fate = Literal["killed", "survived", "equivalent", "invalid", "unjudged"]
+
+
+class MutantFacts(Strict):
+    """One changed port. `line` is one of port.py, `code` what turned it away or why it was not judged; only
+    survivors carry their `diff`."""
+
+    id: str
+    kind: str
+    line: int
+    what: str
+    fate: Fate
+    code: str = ""
+    diff: str = ""
+
+
+class MutationFacts(Strict):
+    """What the runs that a port passed do with changed ports. `equivalent` ones have the port's own machine
+    code, `invalid` ones are no ports any more, `unjudged` ones can't run here; the rest counts: `share` is
+    killed / (killed + survived), absent where nothing counted. `available` is how many mutants the port has.
+    """
+
+    available: int
+    seed: int
+    seconds: float
+    killed: int
+    survived: int
+    equivalent: int
+    invalid: int
+    unjudged: int
+    share: float | None = None
+    kinds: dict[str, dict[Fate, int]]
+    codes: dict[str, int]  # of those killed
+    mutants: list[MutantFacts]
+
+    @property
+    def words(self) -> str:
+        """As in "mutation score 0.97 (58 of 60)"."""
+        if self.share is None:
+            return "no mutation score: no mutant could be judged"
+        return f"mutation score {self.share:.2f} ({self.killed} of {self.killed + self.survived})"
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        fates = [m.fate for m in self.mutants]
+        for fate in get_args(Fate):
+            if fates.count(fate) != getattr(self, fate):
+                raise ValueError(f"{getattr(self, fate)} {fate}, but {fates.count(fate)} are told")
+        return self
+
+
 class DoubtFacts(Strict):
     """One side's machine code on the GPU against its own PTX in the emulator. `runs` is how many agreed, by
     equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `equal` of
@@ -144,6 +195,7 @@ class ParityFacts(Strict):
     findings: list[FindingFacts] = Field(default_factory=list)
     doubts: list[DoubtFacts] = Field(default_factory=list)
     counts: CountFacts | None = None
+    mutation: MutationFacts | None = None
 
 
 class Timing(Strict):
@@ -288,6 +340,7 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         assert parity.parity is not None
         words = f"equals the original in {sum(r.counted for r in parity.parity.runs)} counted runs"
         words += " in the emulator" if parity.parity.device == "emulator" else ""
+        words += f"; {parity.parity.mutation.words}" if parity.parity.mutation is not None else ""
         bench = got.get("bench")
         if bench is not None and bench.bench is not None:
             words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"

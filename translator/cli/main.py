@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> int:
     With --json it is also said in the one document on stdout.
     """
     try:
-        result = app(args=arguments, prog_name="cuteport", standalone_mode=False)
+        result = app(args=_spelled(arguments), prog_name="cuteport", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except typer.Exit as done:
         return done.exit_code
@@ -97,6 +97,15 @@ def run(arguments: list[str]) -> int:
             typer.echo(f"error: {error}", err=True)
             return _failed(arguments, 2, str(error))
         return _bug(arguments, error)
+
+
+def _spelled(arguments: list[str]) -> list[str]:
+    """The parser knows no options whose value may be left out."""
+    if arguments[:1] != ["verify"]:
+        return arguments
+    from verify.options import with_values
+
+    return with_values(arguments)
 
 
 def _bug(arguments: list[str], error: BaseException) -> int:

@@ -29,13 +29,25 @@ def verify(
     ] = 1,
     device: Device = None,
     record: Annotated[bool, typer.Option("--record", help="Write baselines/<device>.json.")] = False,
+    mutate: Annotated[
+        str,
+        typer.Option(
+            "--mutate",
+            metavar="[N]",
+            help="Judge N changed ports too (alone: those that are missed easily, and some more), or all.",
+        ),
+    ] = "",
+    min_score: Annotated[
+        str,
+        typer.Option("--min-score", metavar="X", help="Fail where a smaller share of them is turned away."),
+    ] = "",
     as_json: Json = False,
 ) -> int:
     """Check ports again from their folders alone: static checks, compilation, values, time."""
     from translator.runs import record_bug
     from verify.__main__ import check, stages_of
     from verify.compile import ARCHES
-    from verify.options import DEVICES, Options
+    from verify.options import DEVICES, Options, mutate_of, score_of
 
     try:
         wanted = stages_of(stages)
@@ -46,5 +58,24 @@ def verify(
     chosen = next((d for d in DEVICES if d == (device or "auto")), None)
     if chosen is None:
         raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
-    options = Options(wanted, tuple(case or ()), seed, arch or "", timeout, record, jobs, chosen)
+    try:
+        mutants = mutate_of(mutate)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--mutate") from None
+    try:
+        least = score_of(min_score, mutants)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--min-score") from None
+    options = Options(
+        stages=wanted,
+        cases=tuple(case or ()),
+        seed=seed,
+        arch=arch or "",
+        timeout=timeout,
+        record=record,
+        jobs=jobs,
+        device=chosen,
+        mutate=mutants,
+        min_score=least,
+    )
     return check(dirs, options, as_json=as_json, on_bug=lambda e: typer.echo(record_bug(e), err=True))

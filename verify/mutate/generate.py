@@ -13,6 +13,11 @@ from verify.mutate import expressions, statements
 from verify.mutate.place import Place
 from verify.mutate.scope import device_functions, module_numbers
 from verify.mutate.text import Change, Text
+from verify.options import Mutate
+
+# Kinds that a verification misses easily: they show in few elements, few shapes or few orders of threads.
+_SLY = frozenset({"barrier", "bound", "guard", "tail", "mask", "shuffle", "stride", "axis"})
+_SOME, _LEAST_OTHERS = 40, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,19 @@ def sample(every: Sequence[Mutant], n: int, seed: int = 0) -> list[Mutant]:
         chance.shuffle(lot)
     turns = [lot[turn] for turn in range(max(map(len, lots), default=0)) for lot in lots if turn < len(lot)]
     return [every[k] for k in sorted(turns[:n])]
+
+
+def choose(every: Sequence[Mutant], wanted: Mutate, seed: int = 0) -> list[Mutant]:
+    """Those to try: all, a number of them, or `some`: each that a verification misses easily, and a sample of
+    the rest."""
+    if wanted == "all":
+        return list(every)
+    if wanted != "some":
+        return sample(every, wanted, seed)
+    sly = {m.id for m in every if m.kind in _SLY}
+    rest = [m for m in every if m.id not in sly]
+    kept = sly | {m.id for m in sample(rest, max(_LEAST_OTHERS, _SOME - len(sly)), seed)}
+    return [m for m in every if m.id in kept]
 
 
 def diff(original: str, mutant: Mutant, path: str = "port.py") -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 from verify.mutate.generate import Mutant, diff
-from verify.verdict import Status
+from verify.verdict import Fate, MutantFacts, MutationFacts, Status
 
 # A change that is no port any more says nothing about the verification; one that could not be judged neither.
 _INVALID = frozenset({Status.COMPILE_ERROR, Status.REJECTED_STATIC})
-_UNJUDGED = frozenset({Status.NOT_RUN, Status.REFUSED})
+_UNJUDGED = frozenset({Status.NOT_RUN, Status.REFUSED, Status.AMBIGUOUS, Status.ORIGINAL_SUSPECT})
 _LIVING = frozenset({Status.PASSED, Status.COMPILED})
 
 
@@ -30,8 +31,8 @@ class Judged:
     ruling: Ruling
 
     @property
-    def fate(self) -> str:
-        """invalid, unjudged, equivalent, survived or killed."""
+    def fate(self) -> Fate:
+        """What became of it."""
         status = self.ruling.status
         if status in _INVALID:
             return "invalid"
@@ -47,12 +48,12 @@ class Score:
     """`kinds` counts by (kind, fate); `survivors` and `unjudged` are in the order of the port's text."""
 
     target: str
-    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kinds: Counter[tuple[str, Fate]] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
     survivors: tuple[Judged, ...] = ()
     unjudged: tuple[Judged, ...] = ()
 
-    def count(self, fate: str) -> int:
+    def count(self, fate: Fate) -> int:
         return sum(n for (_, f), n in self.kinds.items() if f == fate)
 
     @property
@@ -92,9 +93,44 @@ def score(target: str, every: Iterable[Judged]) -> Score:
     )
 
 
+def facts_of(
+    every: Sequence[Judged], original: str, path: str, available: int, seed: int, seconds: float
+) -> MutationFacts:
+    """The score as a verdict holds it. `original` is the port's text, `path` its name in diffs."""
+    result = score(path, every)
+    kinds: dict[str, dict[Fate, int]] = {}
+    for (kind, fate), n in sorted(result.kinds.items()):
+        kinds.setdefault(kind, {})[fate] = n
+    return MutationFacts(
+        available=available,
+        seed=seed,
+        seconds=seconds,
+        killed=result.killed,
+        survived=result.survived,
+        equivalent=result.count("equivalent"),
+        invalid=result.invalid,
+        unjudged=result.count("unjudged"),
+        share=round(result.share, 4) if result.killed + result.survived else None,
+        kinds=kinds,
+        codes=dict(sorted(result.codes.items())),
+        mutants=[
+            MutantFacts(
+                id=j.mutant.id,
+                kind=j.mutant.kind,
+                line=j.mutant.line,
+                what=j.mutant.description,
+                fate=j.fate,
+                code=j.ruling.code,
+                diff=diff(original, j.mutant, path) if j.fate == "survived" else "",
+            )
+            for j in every
+        ],
+    )
+
+
 def report(result: Score, original: str, path: str = "port.py") -> str:
     """One line for the target, one for each kind, then every survivor with its diff."""
-    fates = ("killed", "survived", "equivalent", "invalid", "unjudged")
+    fates = get_args(Fate)
     totals = ", ".join(f"{n} {f}" for f in fates if (n := result.count(f)))
     lines = [f"{result.target}: {100 * result.share:.1f} % of mutants killed ({totals or 'none'})"]
     for kind in sorted({k for k, _ in result.kinds}):

@@ -1,0 +1,152 @@
+"""Mutants of a port that passed, each judged by the runs that the port itself passed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from verify.mutate.generate import choose, mutants
+from verify.mutate.remembered import Remembered, remembered
+from verify.mutate.score import Ruling, facts_of, judged
+from verify.options import Mutate, Options
+from verify.parity import Reference, run_parity
+from verify.plan import Device, Run
+from verify.resolve import resolve
+from verify.sides import ChildSide, Inputs, Side, SideError, SideRan
+from verify.spec import Spec
+from verify.static import check_static
+from verify.verdict import CompileFacts, MutationFacts, StageResult, Status
+
+# A mutant may loop for ever: it gets this many times what the port took, and a little for what took nothing.
+_TIMES, _LEAST_STEPS, _LEAST_SECONDS = 20, 20_000, 20.0
+_MUTANTS_PER_CHILD = 48  # what a port compiled stays in its child's memory
+# After these a GPU's context is of no use.
+_SPOILED = frozenset({Status.LAUNCH_ERROR, Status.SANITIZER, Status.CRASHED, Status.TIMEOUT})
+
+
+@dataclass(slots=True)
+class Watched:
+    """The port's child while the port itself runs: what that took, by case."""
+
+    side: ChildSide
+    steps: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
+        start = time.monotonic()
+        ran = self.side.run(case, inputs, repeat)
+        self.seconds = max(self.seconds, time.monotonic() - start)
+        self.steps[case] = max(self.steps.get(case, 0), ran.steps)
+        return ran
+
+    def restart(self) -> None:
+        self.side.restart()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that comparing a port with its original takes, see parity.run_parity."""
+
+    target: Path
+    spec: Spec
+    runs: Sequence[Run]
+    original: Side
+    port: ChildSide
+    reference: Reference | None
+    built: CompileFacts
+    builder: str
+    device: Device
+
+
+def with_mutants(comparison: Comparison, result: StageResult, options: Options) -> StageResult:
+    """A parity stage with what became of mutants, where they are wanted and the port passed.
+
+    The port goes through the same runs once more, which shows what it takes: should it fail now, that is the
+    stage's result."""
+    if options.mutate is None or result.status is not Status.PASSED or result.parity is None:
+        return result
+    reference = remembered(comparison.reference) if comparison.reference is not None else None
+    c = replace(comparison, original=Remembered(comparison.original), reference=reference)
+    watched = Watched(c.port)
+    again = compare(c, watched)
+    if again.status is not Status.PASSED:
+        return again
+    tried = _try(c, watched, options.mutate, options.seed)
+    return result.model_copy(update={"parity": result.parity.model_copy(update={"mutation": tried})})
+
+
+def compare(c: Comparison, port: Side | None = None) -> StageResult:
+    """The parity stage of a comparison; `port` is another port than its own."""
+    port = port or c.port
+    return run_parity(
+        str(c.target), c.spec, c.runs, c.original, port, c.reference, c.built, c.builder, c.device
+    )
+
+
+def _try(c: Comparison, watched: Watched, wanted: Mutate, seed: int) -> MutationFacts:
+    """Judge mutants of a port that passed. Its child serves them, and afterwards is as it was; the target's
+    folder is only read."""
+    start = time.monotonic()
+    source = (c.target / c.spec.port.module).read_text(encoding="utf-8")
+    every = mutants(source, c.spec.port.entry)
+    load, timeout = dict(c.port.load), c.port.timeout
+    with tempfile.TemporaryDirectory(prefix="cuteport-mutants-") as folder:
+        try:
+            trial = _Trial(c, watched, Path(folder))
+            found = list(judged(choose(every, wanted, seed), trial.judge))
+        finally:
+            c.port.timeout, c.port.budgets = timeout, {}
+            c.port.reload(load)
+    seconds = round(time.monotonic() - start, 3)
+    return facts_of(found, source, c.spec.port.module, len(every), seed, seconds)
+
+
+class _Trial:
+    """Judges one mutant after the other."""
+
+    def __init__(self, comparison: Comparison, watched: Watched, folder: Path) -> None:
+        self._c = comparison
+        self._port = comparison.port
+        self._folder = folder
+        self._served = 0
+        places = [resolve(comparison.spec, run.case) for run in comparison.runs]
+        self._blocks = list(dict.fromkeys(p.block for p in places if p.launchable))
+        self._own = [self._port.code(b) for b in self._blocks]
+        self._port.timeout = min(self._port.timeout, max(_LEAST_SECONDS, _TIMES * watched.seconds))
+        self._port.budgets = {case: _TIMES * n + _LEAST_STEPS for case, n in watched.steps.items()}
+
+    def judge(self, source: str) -> Ruling:
+        """The verdict on a changed module."""
+        self._served += 1
+        if self._served % _MUTANTS_PER_CHILD == 0:
+            self._port.restart()
+        # A folder for each: Python and the DSL remember sources by their path.
+        place = self._folder / str(self._served)
+        module = place / self._c.spec.port.module
+        module.parent.mkdir(parents=True)
+        try:
+            shutil.copyfile(self._c.target / "spec.toml", place / "spec.toml")
+            module.write_text(source, encoding="utf-8")
+            return self._judge_in(place, module)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _judge_in(self, place: Path, module: Path) -> Ruling:
+        port, spec = self._port, self._c.spec
+        static = check_static(place, spec.port.module, spec.port.entry)
+        if static.status is not Status.PASSED:
+            return Ruling(static.status, static.code or "")
+        port.reload({**port.load, "target": str(place.resolve()), "module": str(module.resolve())})
+        try:
+            if [port.code(b) for b in self._blocks] == self._own:
+                return Ruling(Status.PASSED, same_code=True)
+        except SideError as e:
+            return Ruling(Status.COMPILE_ERROR, e.code)
+        result = compare(self._c, port)
+        if self._c.device == "gpu" and result.status in _SPOILED:
+            port.restart()
+        return Ruling(result.status, result.code or "")
