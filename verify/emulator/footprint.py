@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from verify.emulator.classes import access_bytes
 from verify.emulator.launch import LaunchShape, Program, Ran, RunOptions
 from verify.emulator.memory import READ, WRITTEN, Allocation, Memory
 
@@ -65,14 +66,7 @@ class Footprint:
 
     def access_bytes(self, family: str, space: str = "global") -> Mapping[int, int]:
         """Accesses by their width in bytes, of `ld` or `st` to a space."""
-        found: dict[int, int] = {}
-        for op, count in self.opcodes.items():
-            words = op.split(".")
-            if words[0] == family and space in (w.split("::")[0] for w in words):
-                width = int("".join(c for c in words[-1] if c.isdigit())) // 8
-                width *= next((int(w[1:]) for w in words if w in ("v2", "v4", "v8")), 1)
-                found[width] = found.get(width, 0) + count
-        return dict(sorted(found.items()))
+        return access_bytes(self.opcodes, family, space)
 
 
 def footprint(
