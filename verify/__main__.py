@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from verify.compile import ARCHES
+from verify.counts import in_lines
 from verify.options import DEVICES, mutate_of, score_of, with_values
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
@@ -112,6 +113,13 @@ def _progress(result: StageResult) -> None:
                 print(f"{name}: survived: port.py:{m.line}: {m.what} ({m.id})", file=sys.stderr, flush=True)
 
 
+def _tell_counts(verdict: Verdict) -> None:
+    parity = verdict.stage("parity")
+    if parity is not None and parity.parity is not None and parity.parity.counts is not None:
+        for line in in_lines(parity.parity.counts):
+            print(f"  {line}", file=sys.stderr, flush=True)
+
+
 def _tell_bug(error: Exception) -> None:
     traceback.print_exception(error)
     print("this is a bug in verify", file=sys.stderr)
@@ -142,6 +150,7 @@ def check(
         for verdict in verify_targets(find_targets(dirs), options, _progress):
             verdicts.append(verdict)
             print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
+            _tell_counts(verdict)
         code = exit_code(verdicts, options.min_score)
     except SpecError as e:
         failure = "\n".join(f"CP6001: {p}" for p in e.problems)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from verify.counts import SideCounts, counts_of, one_side
 from verify.findings import Noted, gravest, in_words, read_findings
 from verify.gpu import build_original
 from verify.inputs import generate
@@ -38,6 +39,7 @@ class CaseRun(Strict):
     schedules: int
     seconds: float = 0.0
     order_dependent: list[str] = Field(default_factory=list)
+    counts: SideCounts | None = None
     note: str = ""
 
 
@@ -66,6 +68,7 @@ class Request:
     seed: int = 0
     arch: str = "sm_90a"
     timeout: float = 120.0
+    count: bool = False  # count instructions, accesses and traffic too
 
 
 def emulate(request: Request) -> Emulated:
@@ -141,6 +144,7 @@ def _case(spec: Spec, case: Case, request: Request, side: ChildSide, noted: Note
         ran = [side.run(case.name, inputs, k) for k in range(SCHEDULES)]
     for r in ran:
         noted.add(read_findings("original", case.name, r.findings))
+    counts = counts_of(ran[0].opcodes, ran[0].touched) if request.count else None
     outputs: list[Outputs] = [r.outputs for r in ran]
     differ = [
         lane.name
@@ -155,6 +159,7 @@ def _case(spec: Spec, case: Case, request: Request, side: ChildSide, noted: Note
         schedules=SCHEDULES,
         seconds=round(time.monotonic() - start, 3),
         order_dependent=differ,
+        counts=counts,
     )
 
 
@@ -165,6 +170,7 @@ def report(found: Emulated) -> Sequence[str]:
         grid, block = ("x".join(map(str, v)) for v in (r.grid, r.block))
         what = r.note or f"{r.schedules} orders of threads, {r.seconds:.2f} s"
         lines.append(f"  {r.case}: grid {grid}, block {block}: {what}")
+        lines += [f"    {line}" for line in one_side(r.counts)] if r.counts else []
         lines += [
             f"    CP8051 {name} depends on the order in which threads run" for name in r.order_dependent
         ]

@@ -43,9 +43,10 @@ def measure_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
                 ctypes.memmove(address, data.ctypes.data, data.nbytes)
         return argument_bytes(spec, resolved, dict(at))
 
+    options = RunOptions(count=True, budget=_BUDGET)  # counts, as parity: what is compiled serves both
     shape = LaunchShape(resolved.grid, resolved.block, resolved.smem)
     try:
-        found = follow(original.program, original.kernel, shape, pointers, values, RunOptions(budget=_BUDGET))
+        found = follow(original.program, original.kernel, shape, pointers, values, options)
     except PtxError as e:
         raise JobError(e.code, e.message) from e
     return _told(found, {arg.name: arg.element_bytes for arg in placed})

@@ -64,7 +64,10 @@ class SideRan:
     outputs: dict[str, Bytes]
     overrun: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    findings: list[dict[str, Any]] = field(default_factory=list)  # see emulated_jobs; empty on a GPU
+    # see emulated_jobs; empty on a GPU
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    touched: dict[str, tuple[int, int]] = field(default_factory=dict)
+    opcodes: dict[str, int] = field(default_factory=dict)
     steps: int = 0  # of the emulator's budget
 
 
@@ -194,6 +197,8 @@ class ChildSide:
             reply["overrun"],
             reply["changed"],
             reply.get("findings", []),
+            {n: (int(r), int(w)) for n, (r, w) in reply.get("touched", {}).items()},
+            reply.get("opcodes", {}),
             steps=reply.get("steps", 0),
         )
 

@@ -29,6 +29,9 @@ def emulate(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="Per run of a case.")
     ] = 120.0,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count instructions, accesses by width, and bytes moved.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Run a CUDA kernel without a GPU: races, accesses out of bounds, uninitialised reads, barriers."""
@@ -39,7 +42,8 @@ def emulate(
 
     target = spec.parent if spec.name == "spec.toml" else spec
     try:
-        found = run(Request(source, target, kernel, tuple(case or ()), seed, arch or "sm_90a", timeout))
+        cases = tuple(case or ())
+        found = run(Request(source, target, kernel, cases, seed, arch or "sm_90a", timeout, count))
     except (SpecError, OSError) as e:
         problems = e.problems if isinstance(e, SpecError) else [str(e)]
         text = "\n".join(f"CP6001: {p}" for p in problems)
