@@ -120,7 +120,7 @@ def extent(buffer: str, seen: Sequence[CaseSeen], generous: bool) -> Extent:
         if why := s.why or next((t.spoilt for run in s.runs for t in run.values() if t.spoilt), ""):
             missing.append(replace(s, why=why))
             continue
-        if left := next((run[buffer].left for run in s.runs if run[buffer].left), ""):
+        if left := next((t.left for run in s.runs for t in run.values() if t.left), ""):
             return Extent(f"{left} in case {s.case}", {})
         counts = [run[buffer].elems for run in s.runs]
         if len(set(counts)) > 1:
