@@ -23,7 +23,7 @@ _BUDGET = 1 << 22  # backward branches and waits of all threads together: a frac
 
 def measure_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """One launch on a case, the buffers `asked` growing as the kernel needs. With `zeros`, memory holds
-    nothing but what the source itself says."""
+    nothing but the values that the spec lists."""
     original, spec = HELD.original, spec_of(HELD)
     assert original is not None
     resolved = resolve(spec, next(c for c in spec.case if c.name == job["case"]))
