@@ -312,7 +312,7 @@ class Bench(Strict):
 
 
 class Question(Strict):
-    """Something the translator could not infer. `answer` closes it, whether a person or a measurement gave it."""
+    """Something the translator could not infer. `answer`, of a person or of a measurement, closes it."""
 
     code: str
     text: str
