@@ -48,7 +48,9 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
     e.wgmma = wgmma_registers(f, len(sites.instructions))
     sites.functions.append(f.name)
     lines = [signature(f) + " {"]
-    lines += [f"  {C_TYPES[SIZES[t]]} {names.register(Reg(r))} = 0;" for r, t in f.regs.items()]
+    lines += [
+        f"  {C_TYPES[SIZES[t]]} {names.register(Reg(r))} = {_unwritten(t)};" for r, t in f.regs.items()
+    ]
     lines += ["  u32 cc_ = 0; (void)cc_;", *head]
     lines.append(f"  COUNT_BLOCK({sites.block()});")
     after_branch = False
@@ -69,6 +71,17 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
         lines.append("  local_pop(t, L_);")
     lines.append("}")
     return "\n".join(lines)
+
+
+def _unwritten(type_: str) -> str:
+    """What a register holds before it is written: a GPU leaves anything there, here it is no number as a
+    float and no place in memory as an address or index."""
+    if type_ == "pred":
+        return "1"
+    whole = "FFF8DEADFFC0DEAD"
+    if SIZES[type_] == 16:
+        return f"(u128)0x{whole}ull << 64 | 0x{whole}ull"
+    return {1: "0xAD", 2: "0xFEAD", 4: "0xFFC0DEADu", 8: f"0x{whole}ull"}[SIZES[type_]]
 
 
 def _places(f: Function, layout: Layout) -> tuple[dict[str, str], list[str], int]:
