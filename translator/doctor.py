@@ -69,7 +69,7 @@ class Examination:
 
 def examine() -> Examination:
     """All checks, in the order of the table below."""
-    found = run(range(len(_CHECKS)), _check, jobs=2, timeout=_LIMIT)
+    found = run(range(len(_CHECKS)), _check, jobs=2, timeout=_LIMIT, memory=None)
     checks: list[Check] = []
     for k, result in enumerate(found):
         if isinstance(result, Lost):

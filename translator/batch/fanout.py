@@ -49,11 +49,12 @@ def run(
     jobs: int,
     timeout: float,
     done: Callable[[int, Result | Lost], None] | None = None,
+    memory: int | None = _MEMORY,
 ) -> list[Result | Lost]:
     """`work` of each task, at most `jobs` at a time; `done` is told of each as it ends.
 
     `work` must be a function of a module and its results picklable. Children are gone on return,
-    on Ctrl-C too.
+    on Ctrl-C too. `memory` is each child's address space in bytes; with a limit no child can use a GPU.
     """
     results: dict[int, Result | Lost] = {}
     queue = list(range(len(tasks)))[::-1]
@@ -69,7 +70,7 @@ def run(
     try:
         while len(results) < len(tasks):
             while queue and len(children) < min(jobs, len(tasks)):
-                children.append(_start(work, [c.pipe for c in children]))
+                children.append(_start(work, [c.pipe for c in children], memory))
             for child in children:
                 if child.task is None and queue:
                     child.task, child.since = queue.pop(), time.monotonic()
@@ -99,13 +100,13 @@ def _patience(busy: Sequence[_Child[Task]], timeout: float) -> float:
     return max(0.0, min(timeout - (now - c.since) for c in busy)) + 0.01
 
 
-def _start(work: Callable[[Task], Result], siblings: list[Connection]) -> _Child[Task]:
+def _start(work: Callable[[Task], Result], siblings: list[Connection], memory: int | None) -> _Child[Task]:
     # A fork of this small, single-threaded process costs milliseconds; elsewhere a fresh interpreter.
     forks = sys.platform == "linux" and threading.active_count() == 1
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     here, there = context.Pipe()
     inherited = [*siblings, here] if forks else []
-    process = context.Process(target=_serve, args=(there, work, inherited), daemon=True)
+    process = context.Process(target=_serve, args=(there, work, inherited, memory), daemon=True)
     process.start()
     there.close()
     return _Child(process, here)
@@ -124,23 +125,26 @@ def _how_it_ended(code: int | None) -> str:
     return f"the child process ended with exit code {code}"
 
 
-def _serve(pipe: Connection, work: Callable[[Task], Result], inherited: list[Connection]) -> None:
+def _serve(
+    pipe: Connection, work: Callable[[Task], Result], inherited: list[Connection], memory: int | None
+) -> None:
     for copy in inherited:  # a held copy would keep the siblings waiting after the parent's death
         copy.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends its children
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the parent's handler, which would print a traceback
-    _limit_memory()
+    if memory is not None:
+        _limit_memory(memory)
     with_deep_stack(lambda: _answer(pipe, work))
     os._exit(0)  # no clean-up of the parent's copies
 
 
-def _limit_memory() -> None:
+def _limit_memory(most: int) -> None:
     try:
         import resource
     except ImportError:  # outside Unix
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    known = [n for n in (soft, hard, _MEMORY) if n != resource.RLIM_INFINITY]
+    known = [n for n in (soft, hard, most) if n != resource.RLIM_INFINITY]
     with contextlib.suppress(OSError, ValueError):  # macOS has the name, not the limit
         resource.setrlimit(resource.RLIMIT_AS, (min(known), hard))
 

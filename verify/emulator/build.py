@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +28,7 @@ _FLAGS = (
 )
 _QUIET = ("-w",)
 _SECONDS = 600
+_LEFT_SECONDS = 3600  # older than any compilation at work
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def compiler() -> tuple[str, ...]:
     """The command of a C compiler: $CC, cc, gcc, clang, or that of the `ziglang` package. PtxError CP7106."""
     if chosen := os.environ.get("CC"):
         words = tuple(chosen.split())
-        if shutil.which(words[0]):
+        if words and shutil.which(words[0]):
             return words
         raise PtxError("CP7106", f"CC={chosen} can't be run")
     for name in ("cc", "gcc", "clang"):
@@ -99,46 +102,76 @@ def _run(command: Sequence[str], what: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as e:
-        raise PtxError("CP7107", f"{what}: {e}") from e
-    if done.returncode != 0:
-        raise PtxError("CP7107", f"{what}: {done.stderr.strip()[:2000]}")
+        raise PtxError("CP7106", f"the C compiler can't be used: {what}: {e}") from e
+    if done.returncode == 0:
+        return
+    said = done.stderr.strip()[:2000] or f"{command[0]} ended with {done.returncode} and said nothing"
+    lacking = done.returncode < 0 or not done.stderr.strip() or "No space left" in said
+    raise PtxError("CP7106" if lacking else "CP7107", f"{what}: {said}")
+
+
+@contextmanager
+def _making(cache: Path) -> Iterator[Path]:
+    """A folder beside the results, gone at the end. PtxError CP7106 where the cache can't be written."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        for left in cache.glob(".making-*"):  # by processes that were killed
+            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix=".making-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as e:
+        raise PtxError("CP7106", f"compiled kernels can't be kept in {cache} ($CUTEPORT_CACHE): {e}") from e
 
 
 def _publish(made: Path, place: Path) -> Path:
-    """Give a finished file its name; another process may have been faster."""
-    place.parent.mkdir(parents=True, exist_ok=True)
+    """Give a finished file its name, and beside it its size, by which a damaged one is told; another process
+    may have been faster."""
+    _size_of(place).write_text(str(made.stat().st_size), encoding="ascii")
     made.replace(place)
     return place
+
+
+def _size_of(place: Path) -> Path:
+    return place.with_name(f"{place.name}.size")
+
+
+def _whole(place: Path) -> bool:
+    """Whether a result is there as it was made."""
+    try:
+        return place.stat().st_size == int(_size_of(place).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return False
 
 
 def runtime_object(mode: Mode, cache: Path) -> Path:
     """The runtime's object file for a mode, compiled on first use."""
     place = cache / f"runtime-{_key('', mode)}.o"
-    if place.exists():
+    if _whole(place):
         return place
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".making-") as folder:
+    with _making(cache) as folder:
         objects = []
         for source in sorted(RUNTIME.glob("*.c")):
-            made = Path(folder) / f"{source.stem}.o"
+            made = folder / f"{source.stem}.o"
             _run([*compiler(), *_FLAGS, *mode.defines, "-c", str(source), "-o", str(made)], source.name)
             objects.append(str(made))
-        whole = Path(folder) / "runtime.o"
+        whole = folder / "runtime.o"
         _run([*compiler(), "-nostdlib", "-r", *objects, "-o", str(whole)], "the emulator's runtime")
         return _publish(whole, place)
 
 
 def shared_object(text: str, mode: Mode, cache: Path | None = None) -> Path:
-    """The shared object of a kernel's C text. PtxError CP7106 without a compiler, CP7107 where it fails."""
+    """The shared object of a kernel's C text. PtxError CP7106 where no C compiler or no room for its results
+    is to be had, CP7107 where it refuses the text."""
     cache = cache or cache_folder()
     place = cache / f"{_key(text, mode)}.so"
-    if place.exists():
+    if _whole(place):
         return place
     runtime = runtime_object(mode, cache)
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".making-") as folder:
-        source = Path(folder) / "kernel.c"
+    with _making(cache) as folder:
+        source = folder / "kernel.c"
         source.write_text(text, encoding="utf-8")
-        made = Path(folder) / "kernel.so"
+        made = folder / "kernel.so"
         command = [*compiler(), *_FLAGS, *_QUIET, *mode.defines, f"-I{RUNTIME}", "-shared", str(source)]
         _run([*command, str(runtime), "-o", str(made), "-lm"], "the C of the kernel")
         return _publish(made, place)

@@ -118,7 +118,11 @@ class Program:
         found = self._loaded.get((kernel, mode))
         if found is None:
             emitted = self.emitted(kernel)
-            library = ctypes.CDLL(str(shared_object(emitted.text, mode, self._cache)))
+            place = shared_object(emitted.text, mode, self._cache)
+            try:
+                library = ctypes.CDLL(str(place))
+            except OSError as e:
+                raise PtxError("CP7106", f"what the C compiler made can't be loaded: {e}") from e
             found = _Loaded(emitted, library, abi.Kernel.in_dll(library, "emu_kernel"))
             if found.kernel.abi != abi.ABI:
                 raise PtxError("CP7107", f"the runtime's ABI is {found.kernel.abi}, not {abi.ABI}")

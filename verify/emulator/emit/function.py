@@ -28,6 +28,12 @@ class Emitting:
     seen: set[str] = field(default_factory=set)  # labels already passed: a branch to one goes back
     wgmma: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # registers: emit.hopper
 
+    def param_bytes(self, name: str) -> int | None:
+        """Bytes of a parameter or a `.param` variable of this function; None where there is none."""
+        f = self.function
+        own = (*f.params, *f.returns, *(v for v in f.variables if v.space == "param"))
+        return next((v.size for v in own if v.name == name), None)
+
     def label(self, name: str) -> str:
         """The C label of a PTX label."""
         return identifier(name, f"{self.leave}_")
@@ -48,9 +54,7 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
     e.wgmma = wgmma_registers(f, len(sites.instructions))
     sites.functions.append(f.name)
     lines = [signature(f) + " {"]
-    lines += [
-        f"  {C_TYPES[SIZES[t]]} {names.register(Reg(r))} = {_unwritten(t)};" for r, t in f.regs.items()
-    ]
+    lines += [f"  {C_TYPES[SIZES[t]]} {names.register(Reg(r))} = {_unwritten(t)};" for r, t in f.regs.items()]
     lines += ["  u32 cc_ = 0; (void)cc_;", *head]
     lines.append(f"  COUNT_BLOCK({sites.block()});")
     after_branch = False
@@ -155,7 +159,9 @@ def _call(e: Emitting, c: Call, site: int) -> str:
         if c.target.name not in known:
             raise PtxError("CP7110", f"{c.target.name} is not in the PTX")
         callee = known[c.target.name]
-        if len(callee.returns) != len(c.returns) or len(callee.params) != len(c.arguments):
+        passed = [a.name for a in c.arguments if isinstance(a, Sym)]
+        given = [e.param_bytes(r) for r in c.returns], [e.param_bytes(a) for a in passed]
+        if given != ([v.size for v in callee.returns], [v.size for v in callee.params]):
             raise PtxError("CP7101", f"{callee.name} is called with other parameters than it has")
         return f"{{ {io} {identifier(callee.name, 'F_')}(t, io_); }}"
     target = e.names.bits(c.target, "b64")

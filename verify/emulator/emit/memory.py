@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verify.emulator.emit.opcode import Parts, parts
 from verify.emulator.emit.operands import C_TYPES
 from verify.emulator.ops import Op
-from verify.emulator.ptx.module import SIZES, Imm, Instr, Operand, PtxError, Vec
+from verify.emulator.ptx.module import SIZES, Addr, Imm, Instr, Operand, PtxError, Sym, Vec
 
 if TYPE_CHECKING:
     from verify.emulator.emit.function import Emitting
@@ -34,9 +34,19 @@ def _items(o: Operand | None, count: int) -> list[Operand | None]:
     return items
 
 
+def _in_param(e: Emitting, o: Operand | None, p: Parts) -> None:
+    """PtxError where an access to a parameter at a constant offset leaves it: no check sees that later."""
+    if p.space != "param" or not isinstance(o, Addr) or not isinstance(o.base, Sym):
+        return
+    size, at = e.param_bytes(o.base.name), o.base.offset + o.offset
+    if size is not None and not 0 <= at <= size - SIZES[p.type] * p.vector:
+        raise PtxError("CP7101", f"byte {at} of parameter {o.base.name}, which has {size}")
+
+
 def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
     p = parts(i.op)
     to, address = i.operands[0], e.names.address(i.operands[1])
+    _in_param(e, i.operands[1], p)
     space, size = space_of(p), SIZES[p.type]
     if p.vector == 1 and size <= 8:
         c = C_TYPES[size]
@@ -63,6 +73,7 @@ def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
 def store(e: Emitting, i: Instr, op: Op, site: int) -> str:
     p = parts(i.op)
     address, value = e.names.address(i.operands[0]), i.operands[1]
+    _in_param(e, i.operands[0], p)
     space, size = space_of(p), SIZES[p.type]
     if p.vector == 1 and size <= 8:
         bits = e.names.bits(value, p.type)

@@ -12,7 +12,7 @@ from verify.emulator.emit.operands import identifier
 from verify.emulator.emit.pure import shape_of
 from verify.emulator.emit.sites import Sites
 from verify.emulator.ops import find
-from verify.emulator.ptx.module import SIZES, Call, Instr, Module
+from verify.emulator.ptx.module import SIZES, Call, Instr, Module, PtxError
 
 # Operations at which a thread may have to wait for others.
 _WAITS = frozenset(
@@ -23,6 +23,9 @@ _WAITS = frozenset(
 )
 # Operations whose lanes write as few bytes as their type has.
 _WRITES = frozenset({"st", "atom", "red", "wmma_store"})
+
+
+_MOST_LOCAL = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Emitted:
 def emit_kernel(module: Module, kernel: str) -> Emitted:
     """C text for `kernel`. PtxError where it is not there or something in it is not supported."""
     layout = lay_out(module, kernel)
+    if (local := local_bytes(layout)) > _MOST_LOCAL:
+        raise PtxError("CP7108", f"{local} bytes of local memory: a GPU thread has {_MOST_LOCAL}")
     sites = Sites()
     bodies = [emit_function(f, layout, sites) for f in layout.functions]
     heads = [f"{signature(f)};" for f in layout.functions]
