@@ -216,7 +216,8 @@ def _rising(lane: Lane, count: int, rng: np.random.Generator) -> npt.NDArray[np.
     """Values in rising order, the last the largest; far apart where the lane has no range of its own."""
     if not lane.varies:
         return np.linspace(*_range(lane), count)
-    return np.sort(rng.standard_normal(count)) * (1e3 if lane.dtype.size < 4 else 1e5)
+    wide = lane.dtype.size >= 4 or lane.dtype.name == "bf16"
+    return np.sort(rng.standard_normal(count)) * (1e5 if wide else 1e3)
 
 
 def _listed(values: tuple[int | float, ...], count: int, t: DType) -> npt.NDArray[Any]:

@@ -109,6 +109,8 @@ def test_edge_values_are_ordered_tied_or_next_to_zero() -> None:
     rising, few, tiny = (made(SPEC, v) for v in ("rising", "few", "tiny"))
     assert (np.diff(rising) >= 0).all() and rising[-1] > 1e5 and rising[0] < -1e5
     assert set(few) == {-0.5, 0.25, 0.5}
+    half, brain = (made(SPEC.replace("float32", t), "rising")[-1] for t in ("float16", "bfloat16"))
+    assert 1e3 < half < 65504 < brain < 1e6  # none of them infinite
     assert 0 < np.abs(tiny).max() < 2.0**-126
 
 
