@@ -100,9 +100,9 @@ def test_special_values_only_where_the_spec_leaves_them_free() -> None:
 
 def made(spec: str, values: str) -> np.ndarray:
     read = parse_spec(spec)
-    lane = next(a for a in read.buffers if a.name == "x")
+    lane = lanes(next(a for a in read.buffers if a.name == "x"))[0]
     data = generate(read, resolve(read, read.case[-1]), 0, values)["x"]  # type: ignore[arg-type]
-    return view(data, lanes(lane)[0]).astype(np.float64)
+    return decode(view(data, lane), lane.dtype)
 
 
 def test_edge_values_are_ordered_tied_or_next_to_zero() -> None:
