@@ -130,4 +130,6 @@ def test_what_the_emulator_lacks_is_told(done: dict[str, Outcome], monkeypatch: 
         Outcome("k.cu", "chase", "", "NOT_RUN", findings=done["chase"].findings, out=done["chase"].out)
     ]
     measure_drafts(outcomes, Settings(), told)
-    assert [(s.name, s.status, s.why) for s in outcomes[0].stages] == [("measure", "NOT_RUN", "no C compiler")]
+    assert [(s.name, s.status, s.why) for s in outcomes[0].stages] == [
+        ("measure", "NOT_RUN", "no C compiler")
+    ]

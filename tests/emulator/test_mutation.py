@@ -38,8 +38,8 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MutationFacts]
     return found
 
 
-# A code where the mutant is turned away. The copied targets' two cases are too small for those that survive: no
-# block has a second round, and no thread meets n itself.
+# A code where the mutant is turned away. The copied targets' two cases are too small for those that survive:
+# no block has a second round, and no thread meets n itself.
 FATES: dict[str, dict[str, str]] = {
     "saxpy": {
         "axis-40-1": "CP8012",
