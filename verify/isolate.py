@@ -80,7 +80,7 @@ class Child:
             os.close(write)
         self._read = read
         self._buffer = b""
-        self._closed = False
+        self._closed = self._killed = False
         self.jobs = 0  # finished so far
         _LIVE.add(self)
 
@@ -156,7 +156,10 @@ class Child:
         return ""
 
     def kill(self) -> None:
-        """End the whole process group at once."""
+        """End the whole process group at once, and only once: later its number may be another's."""
+        if self._killed:
+            return
+        self._killed = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):

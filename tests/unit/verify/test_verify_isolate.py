@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.isolate import Child, ChildDiedError, ChildTimeoutError
+from verify.isolate import Child, ChildDiedError, ChildTimeoutError, end_all
 
 PRELUDE = "import os, sys, json, time\nfd = int(sys.argv[1])\n"
 
@@ -94,3 +94,15 @@ def test_worker_survives_a_bad_job() -> None:
         assert reply["ok"] is False
         again = c.request({"do": "compile", "module": "/nowhere.py", "entry": "x", "id": 1}, 60)
         assert (again["ok"], again["code"]) == (False, "CP6101")
+
+
+def test_a_child_is_killed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number may be another process group's by the time it is closed."""
+    ended: list[int] = []
+    real = os.killpg
+    monkeypatch.setattr(os, "killpg", lambda pid, signal: (ended.append(pid), real(pid, signal)))
+    with child(tmp_path, "time.sleep(60)\n") as c:
+        with pytest.raises(ChildTimeoutError):
+            c.request({"do": "x"}, 0.3)
+        end_all()
+    assert len(ended) == len(set(ended)) >= 1
