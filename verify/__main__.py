@@ -11,19 +11,11 @@ from typing import NoReturn, cast
 
 from verify.compile import ARCHES
 from verify.counts import in_lines
+from verify.facts import MutationFacts
 from verify.options import DEVICES, mutate_of, score_of, with_values
 from verify.run import Options, verify_targets
 from verify.spec import SpecError
-from verify.verdict import (
-    STAGES,
-    Failure,
-    MutationFacts,
-    Report,
-    StageName,
-    StageResult,
-    Status,
-    Verdict,
-)
+from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from verify.environment import Gpu
-from verify.verdict import CompileFacts, Status, Verdict
+from verify.facts import CompileFacts
+from verify.verdict import Status, Verdict
 
 
 def baseline_of(verdict: Verdict, gpu: Gpu) -> dict[str, Any]:

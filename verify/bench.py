@@ -12,12 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from verify.environment import gpu_state
+from verify.facts import BenchFacts, Timing
 from verify.inputs import generate
 from verify.judge import judge, output_lanes
 from verify.resolve import Resolved, resolve
 from verify.sides import ChildSide, Inputs, SideError, read_outputs
 from verify.spec import Case, Spec
-from verify.verdict import BenchFacts, StageResult, Status, Timing
+from verify.verdict import StageResult, Status
 
 Rating = Literal["FASTER", "SAME", "SLOWER", "AMBIGUOUS"]
 _MARGIN = 0.02  # the share by which two times must differ to be called different

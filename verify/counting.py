@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verify.counts import CountFacts, counts_of
+from verify.facts import RunFacts
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideRan
 from verify.spec import Spec
-from verify.verdict import RunFacts
 
 
 class Watched:

@@ -7,7 +7,7 @@ import re
 import struct
 from dataclasses import dataclass, field
 
-from verify.verdict import CompileFacts, KernelResources
+from verify.facts import CompileFacts, KernelResources
 
 # Attributes of .nv.info (EIATTR_*), each a (symbol index, value) pair.
 _REGCOUNT, _FRAME_SIZE = 0x2F, 0x11

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from verify.facts import DoubtFacts, RunFacts
 from verify.findings import SideName, gravest, in_words, read_findings
 from verify.inputs import Lane, decode, generate, view
 from verify.judge import Outputs, bits, judge, output_lanes
@@ -26,7 +27,7 @@ from verify.plan import Run, plan, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec
-from verify.verdict import DoubtFacts, RunFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 _BOUNDARY_RUNS, _TYPICAL_RUNS = 2, 1
 _CONFIRM = 3  # runs that must agree with each other before anything is blamed

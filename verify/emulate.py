@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from verify.counts import SideCounts, counts_of, one_side
+from verify.facts import FindingFacts, Strict
 from verify.findings import Noted, gravest, in_words, read_findings
 from verify.gpu import build_original
 from verify.inputs import generate
@@ -23,7 +24,6 @@ from verify.resolve import Resolved, resolve
 from verify.run import load_specs
 from verify.sides import EMULATED_ORIGINAL, ChildSide, Inputs, SideError
 from verify.spec import Case, Spec
-from verify.verdict import FindingFacts, Strict
 
 SCHEDULES = 3  # forward, reverse, one random order
 _LACKING = frozenset({"CP9003", "CP7106"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from verify.verdict import FindingFacts, Status
+from verify.facts import FindingFacts
+from verify.verdict import Status
 
 SideName = Literal["original", "port"]
 

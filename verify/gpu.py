@@ -17,6 +17,7 @@ from verify.bench import run_bench
 from verify.cubin import facts
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
+from verify.facts import CompileFacts, DoubtFacts
 from verify.levels import below
 from verify.mutate.trial import Comparison, with_mutants
 from verify.options import Options
@@ -24,7 +25,7 @@ from verify.parity import Reference, run_parity, status_of
 from verify.plan import Run, plan
 from verify.sides import ORIGINAL, PORT, ChildSide, Inputs, SideError
 from verify.spec import Spec
-from verify.verdict import CompileFacts, DoubtFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 if TYPE_CHECKING:
     from verify.emulated import Slot, Slots

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from verify.facts import CompileFacts, Difference, ParityFacts, RunFacts
 from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
 from verify.inputs import Lane, Values, generate, view
 from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
@@ -19,7 +20,7 @@ from verify.plan import REPEATS, Device, Repeats, Run, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import BufferArg, Spec
-from verify.verdict import CompileFacts, Difference, ParityFacts, RunFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
 _REFERENCE_ELEMENTS = 1 << 25

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from verify.codes import known
-from verify.counts import CountFacts
+from verify.facts import BenchFacts, CompileFacts, ParityFacts, SanitizeFacts, Strict
 
-StageName = Literal["static", "compile", "parity", "bench"]
-STAGES: tuple[StageName, ...] = ("static", "compile", "parity", "bench")
+StageName = Literal["static", "compile", "parity", "sanitize", "bench"]
+STAGES: tuple[StageName, ...] = ("static", "compile", "parity", "sanitize", "bench")
 
 
 class Status(StrEnum):
@@ -36,196 +36,6 @@ class Status(StrEnum):
     NOT_RUN = "NOT_RUN"
 
 
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class KernelResources(Strict):
-    """What the machine code of one kernel takes. `spill_bytes` is the stack frame less the local arrays that
-    the PTX declares (per thread, bytes)."""
-
-    name: str
-    registers: int | None = None
-    frame_bytes: int = 0
-    spill_bytes: int = 0
-    static_shared_bytes: int = 0
-
-
-class CompileFacts(Strict):
-    arch: str
-    compile_seconds: float
-    ptx_bytes: int
-    ptx_sha256: str
-    cubin_bytes: int
-    cubin_sha256: str
-    kernels: list[KernelResources]
-    features: dict[str, int] = Field(default_factory=dict)  # counts of telling PTX instructions
-
-
-class Difference(Strict):
-    """The worst of one output over all runs, against the original; `*_fp64` against reference.py."""
-
-    output: str
-    dtype: str
-    rule: Literal["exact", "fp64", "original"]
-    elements: int
-    max_abs: float = 0.0
-    max_rel: float = 0.0
-    max_ulp: float = 0.0
-    bitwise_equal: bool = False
-    port_fp64: float | None = None
-    original_fp64: float | None = None
-    limit: str = ""
-    bad: int = 0
-    first_bad: int | None = None
-    port_value: str | None = None
-    original_value: str | None = None
-    unwritten_by_both: int = 0
-
-
-class RunFacts(Strict):
-    """One case with one seed and one kind of input values."""
-
-    case: str
-    seed: int
-    values: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    counted: bool  # a null answer (zeros, a constant, a copy of an input) fails here, for every output
-    note: str = ""
-
-
-class FindingFacts(Strict):
-    """What the emulator saw one side do. `line` is one of `file` (0: unknown), `ptx` the instruction; `block`
-    and `thread` are linear indices of where it was seen first."""
-
-    side: Literal["original", "port"]
-    code: str
-    message: str
-    case: str
-    file: str = ""
-    line: int = 0
-    ptx: str = ""
-    count: int = 1
-    block: int = 0
-    thread: int = 0
-
-
-Fate = Literal["killed", "survived", "equivalent", "invalid", "unjudged"]
-
-
-class MutantFacts(Strict):
-    """One changed port. `line` is one of port.py, `code` what turned it away or why it was not judged; only
-    survivors carry their `diff`."""
-
-    id: str
-    kind: str
-    line: int
-    what: str
-    fate: Fate
-    code: str = ""
-    diff: str = ""
-
-
-class MutationFacts(Strict):
-    """What the runs that a port passed do with changed ports. `equivalent` ones have the port's own machine
-    code, `invalid` ones are no ports any more, `unjudged` ones can't run here; the rest counts: `share` is
-    killed / (killed + survived), absent where nothing counted. `available` is how many mutants the port has.
-    """
-
-    available: int
-    seed: int
-    seconds: float
-    killed: int
-    survived: int
-    equivalent: int
-    invalid: int
-    unjudged: int
-    share: float | None = None
-    kinds: dict[str, dict[Fate, int]]
-    codes: dict[str, int]  # of those killed
-    mutants: list[MutantFacts]
-
-    @property
-    def words(self) -> str:
-        """As in "mutation score 0.97 (58 of 60)"."""
-        if self.share is None:
-            return "no mutation score: no mutant could be judged"
-        return f"mutation score {self.share:.2f} ({self.killed} of {self.killed + self.survived})"
-
-    @model_validator(mode="after")
-    def _adds_up(self) -> Self:
-        fates = [m.fate for m in self.mutants]
-        for fate in get_args(Fate):
-            if fates.count(fate) != getattr(self, fate):
-                raise ValueError(f"{getattr(self, fate)} {fate}, but {fates.count(fate)} are told")
-        return self
-
-
-class DoubtFacts(Strict):
-    """One side's machine code on the GPU against its own PTX in the emulator. `runs` is how many agreed, by
-    equal bits or, where the PTX has opcodes that leave some `left_open`, within the tolerance; `equal` of
-    them had equal bits all the same. `level` is a pinned optimisation level, `right_at` that which agrees
-    where the side's own does not; `message` says what differed, or why nothing was compared."""
-
-    side: Literal["original", "port"]
-    runs: int = 0
-    equal: int = 0
-    rule: Literal["bits", "tolerance"] = "bits"
-    left_open: list[str] = Field(default_factory=list)
-    level: int | None = None
-    right_at: int | None = None
-    message: str = ""
-
-
-class ParityFacts(Strict):
-    """`device` is where both sides ran; only the emulator has `findings` and `counts`, only a GPU
-    beside it `doubts`."""
-
-    device: Literal["gpu", "emulator"] = "gpu"
-    runs: list[RunFacts]
-    outputs: list[Difference]
-    rule: str
-    deterministic: bool
-    order_dependent: bool
-    port_repeats: int
-    original: CompileFacts | None = None
-    original_builder: str = ""
-    open_questions: list[str] = Field(default_factory=list)
-    findings: list[FindingFacts] = Field(default_factory=list)
-    doubts: list[DoubtFacts] = Field(default_factory=list)
-    counts: CountFacts | None = None
-    mutation: MutationFacts | None = None
-
-
-class Timing(Strict):
-    """Kernel time of one side in microseconds."""
-
-    median_us: float
-    p10_us: float
-    p90_us: float
-    samples: int
-    gbytes_per_s: float | None = None
-
-
-class BenchFacts(Strict):
-    case: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    rating: Literal["FASTER", "SAME", "SLOWER", "AMBIGUOUS"]
-    ratio: float  # original time / port time: above 1 the port is faster
-    ratio_low: float
-    ratio_high: float
-    port: Timing
-    original: Timing
-    method: str
-    launches_per_sample: int
-    buffer_sets: int
-    bytes_per_launch: int
-    clocks: dict[str, str] = Field(default_factory=dict)  # of the GPU, right after
-    notes: list[str] = Field(default_factory=list)
-
-
 class StageResult(Strict):
     """What one stage found for one target. `line` is a line of port.py."""
 
@@ -238,6 +48,7 @@ class StageResult(Strict):
     seconds: float = 0.0
     compile: CompileFacts | None = None
     parity: ParityFacts | None = None
+    sanitize: SanitizeFacts | None = None
     bench: BenchFacts | None = None
 
     @model_validator(mode="after")
@@ -250,7 +61,7 @@ class StageResult(Strict):
             raise ValueError(f"{self.status} needs a code")
         if self.status is Status.PASSED and self.code is not None:
             raise ValueError("PASSED carries no code")
-        for name in ("compile", "parity", "bench"):
+        for name in ("compile", "parity", "sanitize", "bench"):
             if getattr(self, name) is not None and self.stage != name:
                 raise ValueError(f"{name} facts in a {self.stage} stage")
         if self.status is Status.PASSED and self.stage != "static" and getattr(self, self.stage) is None:

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from tests.emulator.test_verify import copied
+from verify.facts import MutationFacts
 from verify.options import Options
 from verify.run import verify_targets
-from verify.verdict import MutationFacts, Status
+from verify.verdict import Status
 
 pytestmark = pytest.mark.dsl
 

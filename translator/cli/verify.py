@@ -15,7 +15,7 @@ def verify(
     stages: Annotated[
         str,
         typer.Option("--stages", metavar="NAMES", help="Comma-separated; each brings what it stands on."),
-    ] = "static,compile,parity,bench",
+    ] = "static,compile,parity,sanitize,bench",
     case: Annotated[
         list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case; repeatable.")
     ] = None,

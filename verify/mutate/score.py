@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
+from verify.facts import Fate, MutantFacts, MutationFacts
 from verify.mutate.generate import Mutant, diff
-from verify.verdict import Fate, MutantFacts, MutationFacts, Status
+from verify.verdict import Status
 
 # A change that is no port any more says nothing about the verification; one that could not be judged neither.
 _INVALID = frozenset({Status.COMPILE_ERROR, Status.REJECTED_STATIC})

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from verify.facts import CompileFacts, MutationFacts
 from verify.mutate.generate import choose, mutants
 from verify.mutate.remembered import Remembered, remembered
 from verify.mutate.score import Ruling, facts_of, judged
@@ -19,7 +20,7 @@ from verify.resolve import resolve
 from verify.sides import ChildSide, Inputs, Side, SideError, SideRan
 from verify.spec import Spec
 from verify.static import check_static
-from verify.verdict import CompileFacts, MutationFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 # A mutant may loop for ever: it gets this many times what the port took, and a little for what took nothing.
 _TIMES, _LEAST_STEPS, _LEAST_SECONDS = 20, 20_000, 20.0

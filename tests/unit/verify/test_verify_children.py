@@ -13,11 +13,12 @@ from test_verify_bench import BENCH_PORT
 from verify import gpu
 from verify.__main__ import main
 from verify.environment import Gpu
+from verify.facts import CompileFacts
 from verify.gpu import Quiet, on_gpu
 from verify.options import Options
 from verify.sides import ChildSide
 from verify.spec import load_spec
-from verify.verdict import CompileFacts, Status
+from verify.verdict import Status
 
 HERE = Path(__file__).parent
 # Loaded by every Python that finds it on its path at start.

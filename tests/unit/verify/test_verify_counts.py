@@ -11,9 +11,9 @@ from verify.counting import Watched, counted
 from verify.counts import CountFacts, counts_of, in_lines, one_side
 from verify.emulator.classes import CLASSES, access_bytes, class_of, space_of
 from verify.emulator.ops import names
+from verify.facts import RunFacts
 from verify.sides import Inputs, SideRan
 from verify.spec import parse_spec
-from verify.verdict import RunFacts
 
 OPCODES = {
     "ld.param.u64": 7,

@@ -12,12 +12,13 @@ from saxpy_target import SPEC
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.doubt_jobs import open_in
 from verify.emulator.ptx.parse import parse
+from verify.facts import DoubtFacts, ParityFacts, RunFacts
 from verify.judge import Outputs
 from verify.levels import below, ptxas_option
 from verify.plan import plan
 from verify.sides import Inputs, SideError, SideRan
 from verify.spec import Spec, SpecError, parse_spec
-from verify.verdict import DoubtFacts, ParityFacts, RunFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 READ = parse_spec(SPEC)
 RUNS = runs_to_doubt(READ, (), 0)

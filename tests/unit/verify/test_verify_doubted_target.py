@@ -11,12 +11,13 @@ import pytest
 
 from verify.canary import ORIGINAL, folder
 from verify.emulated import Slots
+from verify.facts import DoubtFacts, ParityFacts, RunFacts
 from verify.gpu import _doubt, build_original
 from verify.options import Options
 from verify.sides import EMULATED_ORIGINAL, EMULATED_PORT, ChildSide, Role
 from verify.sides import ORIGINAL as ORIGINAL_ROLE
 from verify.spec import load_spec
-from verify.verdict import DoubtFacts, ParityFacts, RunFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 from verify.where import emulator_gap
 
 ARCH = "sm_90a"

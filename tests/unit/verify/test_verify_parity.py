@@ -10,10 +10,11 @@ from fake_driver import FakeDriver
 from in_process import original_side, port_side, saxpy_kernel
 from saxpy_target import SPEC, write_target
 
+from verify.facts import CompileFacts
 from verify.parity import run_parity
 from verify.plan import plan
 from verify.spec import load_spec
-from verify.verdict import CompileFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 HEAD = """
 import ctypes

@@ -16,17 +16,9 @@ from saxpy_target import PORT, write_target
 import verify
 from verify.__main__ import exit_code, find_targets, main
 from verify.codes import CODES
+from verify.facts import CompileFacts, KernelResources, ParityFacts, RunFacts
 from verify.static import check_static
-from verify.verdict import (
-    CompileFacts,
-    KernelResources,
-    ParityFacts,
-    RunFacts,
-    StageResult,
-    Status,
-    Verdict,
-    conclude,
-)
+from verify.verdict import StageResult, Status, Verdict, conclude
 
 HOME = Path(verify.__file__).parent
 FACTS = CompileFacts(

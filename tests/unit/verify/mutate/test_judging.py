@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from saxpy_target import write_target
 
+from verify.facts import CompileFacts, MutationFacts
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
 from verify.plan import REPEATS, Run, plan
 from verify.sides import EMULATED_PORT, ChildSide, Inputs, SideError, SideRan
 from verify.spec import load_spec
-from verify.verdict import CompileFacts, MutationFacts, StageResult, Status
+from verify.verdict import StageResult, Status
 
 PORT = """import cutlass
 import cutlass.cute as cute

@@ -9,12 +9,13 @@ import pytest
 from pydantic import ValidationError
 
 from verify.__main__ import exit_code
+from verify.facts import MutationFacts, ParityFacts
 from verify.mutate.generate import Mutant, choose
 from verify.mutate.remembered import Remembered, remembered
 from verify.mutate.score import Judged, Ruling, facts_of
 from verify.options import mutate_of, score_of, with_values
 from verify.sides import Inputs, SideError, SideRan
-from verify.verdict import MutationFacts, ParityFacts, StageResult, Status, Verdict
+from verify.verdict import StageResult, Status, Verdict
 
 
 class Counting:
