@@ -14,7 +14,7 @@ from verify.counts import in_lines
 from verify.facts import MutationFacts
 from verify.options import DEVICES, mutate_of, score_of, with_values
 from verify.run import Options, verify_targets
-from verify.spec import SpecError
+from verify.spec_file import SpecError
 from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130

@@ -10,7 +10,8 @@ import numpy as np
 from verify.device import Bytes, Device
 from verify.inputs import lanes
 from verify.resolve import Resolved
-from verify.spec import BufferArg, Spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg
 
 _GUARD_BYTE = 0xC5
 # Poison by repeat: an element that equals the poison of two repeats with different poison was not written.

@@ -151,7 +151,7 @@ def _run(side: Any, place: Path, scratch: Path) -> list[int]:
     import numpy as np
 
     from verify.sides import Inputs
-    from verify.spec import load_spec
+    from verify.spec_file import load_spec
 
     # The case is the one of as many threads as there are values, or the next larger one.
     case = next(c for c in load_spec(place).case if c.sizes.get("n", len(_VALUES)) >= len(_VALUES))

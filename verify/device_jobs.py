@@ -20,7 +20,8 @@ from verify.levels import compile_at
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
 from verify.portcall import BindError, bind
 from verify.resolve import Resolved, resolve
-from verify.spec import Spec, load_spec
+from verify.spec import Spec
+from verify.spec_file import load_spec
 from verify.timing import Sets, Timer
 
 

@@ -25,7 +25,8 @@ from verify.emulator.ptx.module import PtxError
 from verify.emulator.report import Finding
 from verify.jobs import Emit, JobError, describe
 from verify.resolve import Resolved
-from verify.spec import Spec, load_spec
+from verify.spec import Spec
+from verify.spec_file import load_spec
 
 _Launch = Callable[[Resolved, dict[str, int]], None]
 _NAMED_SCHEDULES = ("forward", "reverse")

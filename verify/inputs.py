@@ -12,7 +12,8 @@ import numpy.typing as npt
 from verify.dtypes import DType, lookup
 from verify.expr import evaluate_int
 from verify.resolve import Resolved
-from verify.spec import BufferArg, Filled, Spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg, Filled
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Values = Literal["spec", "small_int", "constant", "large", "special", "rising", "few", "tiny"]

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from verify.buffers import poison_byte
 from verify.inputs import Bytes, Lane, lanes, view
-from verify.spec import BufferArg, Spec, Tolerance
+from verify.spec import Spec, Tolerance
+from verify.spec_args import BufferArg
 from verify.tolerance import Comparison, compare
 
 Mask: TypeAlias = npt.NDArray[np.bool_]

@@ -14,7 +14,9 @@ from verify.gpu import build_original
 from verify.plan import too_large
 from verify.resolve import Resolved, resolve
 from verify.sides import EMULATED_ORIGINAL, ChildSide
-from verify.spec import Role, Spec, load_spec
+from verify.spec import Spec
+from verify.spec_args import Role
+from verify.spec_file import load_spec
 
 Seen = Literal["in", "out", "inout", "unused"]
 _ROLES: tuple[Seen, ...] = ("in", "out", "inout", "unused")

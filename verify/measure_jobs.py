@@ -16,7 +16,7 @@ from verify.inputs import Bytes, contents, lanes, view
 from verify.jobs import Emit, JobError
 from verify.original import argument_bytes
 from verify.resolve import Resolved, resolve
-from verify.spec import BufferArg
+from verify.spec_args import BufferArg
 
 _BUDGET = 1 << 22  # backward branches and waits of all threads together: a fraction of a second
 

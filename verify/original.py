@@ -20,7 +20,8 @@ from verify.environment import find_nvcc
 from verify.inputs import scalar_bytes
 from verify.levels import ptxas_option
 from verify.resolve import Resolved
-from verify.spec import BufferArg, PointerField, ScalarArg, Spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg, PointerField, ScalarArg
 
 # Flags of nvcc that NVRTC refuses and that change nothing in device code.
 _NVCC_ONLY = re.compile(

@@ -19,7 +19,8 @@ from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_b
 from verify.plan import REPEATS, Device, Repeats, Run, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideError, SideRan
-from verify.spec import BufferArg, Spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg
 from verify.verdict import StageResult, Status
 
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.

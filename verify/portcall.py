@@ -9,7 +9,8 @@ from typing import Any
 from verify.dtypes import lookup
 from verify.inputs import scalar_value
 from verify.resolve import Resolved
-from verify.spec import BufferArg, PointerField, ScalarArg, Spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg, PointerField, ScalarArg
 
 _LAUNCH = ("grid", "block", "smem", "stream")
 

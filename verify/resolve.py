@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from verify.expr import ExprError, Number, evaluate, evaluate_int
-from verify.spec import BufferArg, Case, ScalarArg, Spec, StructArg
+from verify.spec import Case, Spec
+from verify.spec_args import BufferArg, ScalarArg, StructArg
 
 Dim3 = tuple[int, int, int]
 

@@ -24,7 +24,8 @@ from verify.gpu import Quiet, on_gpu
 from verify.isolate import end_all
 from verify.options import Options
 from verify.resolve import resolve
-from verify.spec import Spec, SpecError, load_spec
+from verify.spec import Spec
+from verify.spec_file import SpecError, load_spec
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict, conclude
 from verify.where import Where, choose, emulator_gap

@@ -17,7 +17,7 @@ from saxpy_target import PORT, SPEC, write_target
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.original import BuildError, NoCompilerError, _with_nvcc, _with_nvrtc
 from verify.run import Options, verify_target
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.timing import _SWEEP
 from verify.verdict import StageResult, Status
 

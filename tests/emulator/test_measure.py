@@ -13,7 +13,9 @@ from translator.batch.measured import measure_drafts
 from translator.outcome import Outcome
 from translator.output import edited
 from translator.settings import Settings
-from verify.spec import BufferArg, Spec, load_spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg
+from verify.spec_file import load_spec
 
 CUDA = r"""
 // Each corner of a polygon with the one before it: the last with the first. Of a corner every other number.

@@ -9,7 +9,7 @@ import pytest
 
 from verify import original
 from verify.original import build, include_folders
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 
 TARGETS = sorted((Path(__file__).resolve().parents[2] / "targets").glob("*__*"))
 

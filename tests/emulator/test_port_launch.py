@@ -36,7 +36,7 @@ EVERY_TARGET = """
 from verify.jobs import load_module
 from verify.portcall import bind
 from verify.resolve import resolve
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 seen = {}
 for target in sorted(Path("targets").glob("*__*")):
     spec = load_spec(target)
@@ -104,7 +104,7 @@ print(json.dumps({"launches": launches, "constants": [c[:3] for c in constants],
 PTX_OF_SOME = """
 from verify.jobs import load_module
 from verify.resolve import resolve
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 found = {}
 for name in ("sgemm_tiled", "conv5x5_const", "quantize_int8", "block_scan"):
     target = Path("targets") / f"cuteport__{name}"

@@ -14,7 +14,9 @@ import pytest
 from verify.dtypes import lookup
 from verify.inputs import decode, generate, lanes, view
 from verify.resolve import Resolved, resolve
-from verify.spec import BufferArg, Spec, StructArg, load_spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg, StructArg
+from verify.spec_file import load_spec
 
 TARGETS = Path(__file__).parents[2] / "targets"
 FOLDERS = sorted(TARGETS.glob("cuteport__*"))

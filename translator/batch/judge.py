@@ -23,7 +23,7 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
     """Replace each outcome that has a folder by one with what `verify` found there, as it is found."""
     from verify.options import DEVICES
     from verify.run import Options, load_specs, verify_targets
-    from verify.spec import SpecError
+    from verify.spec_file import SpecError
 
     at: dict[str, int] = {}
     for k, outcome in enumerate(outcomes):

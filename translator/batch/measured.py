@@ -61,7 +61,7 @@ def _measured(outcome: Outcome, arch: str) -> Outcome:
     """The outcome, its folder's spec completed. What could not be measured is told in the stage."""
     from verify.expr import ExprError
     from verify.sides import SideError
-    from verify.spec import SpecError
+    from verify.spec_file import SpecError
 
     start = time.perf_counter()
     folder = Path(outcome.out)
@@ -87,7 +87,7 @@ def _with_stage(outcome: Outcome, stage: Stage) -> Outcome:
 
 def _ask(folder: Path, arch: str) -> _Found:
     from verify.measure import extent, measure, wider_roles
-    from verify.spec import load_spec
+    from verify.spec_file import load_spec
 
     spec = load_spec(folder)
     buffers = [b.name for b in spec.buffers if not b.symbol]
@@ -104,7 +104,7 @@ def _ask(folder: Path, arch: str) -> _Found:
 
 def _write(folder: Path, found: _Found) -> None:
     """The completed spec; and its hash, so that it still counts as drafted."""
-    from verify.spec import parse_spec
+    from verify.spec_file import parse_spec
 
     path, manifest = folder / "spec.toml", folder / MANIFEST
     text = completed(path.read_text(encoding="utf-8"), found.completions, found.roles, found.taken)

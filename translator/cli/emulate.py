@@ -37,7 +37,7 @@ def emulate(
     """Run a CUDA kernel without a GPU: races, accesses out of bounds, uninitialised reads, barriers."""
     from verify.emulate import Request, report
     from verify.emulate import emulate as run
-    from verify.spec import SpecError
+    from verify.spec_file import SpecError
     from verify.verdict import Failure
 
     target = spec.parent if spec.name == "spec.toml" else spec

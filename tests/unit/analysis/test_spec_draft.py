@@ -18,7 +18,9 @@ from translator.frontend.build import build_model
 from translator.passes import lower
 from verify.expr import evaluate
 from verify.resolve import resolve
-from verify.spec import BufferArg, ScalarArg, Spec, StructArg, parse_spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg, ScalarArg, StructArg
+from verify.spec_file import parse_spec
 
 from .lifted import model_of
 
@@ -364,7 +366,7 @@ def test_no_sizes_is_one_case() -> None:
 def test_drafts_agree_with_the_specs_that_people_wrote(target: Path) -> None:
     from translator.frontend.build import build_model
     from translator.frontend.project import ReadOptions, read
-    from verify.spec import load_spec
+    from verify.spec_file import load_spec
 
     written = load_spec(target.parent)
     source = next(p for p in target.glob("*.cu") if p.name != "device.cu")

@@ -6,7 +6,7 @@ import difflib
 import tomllib
 
 from translator.analysis.spec_measured import Completion, asked_buffer, completed
-from verify.spec import parse_spec
+from verify.spec_file import parse_spec
 
 DRAFT = """schema = 1
 name = "k"

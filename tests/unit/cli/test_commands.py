@@ -15,7 +15,7 @@ from translator.cli.main import run
 from translator.documents import NAMES, AnalyzeDocument, ExplainDocument, MapDocument, PortDocument
 from verify.portcall import values_of
 from verify.resolve import resolve
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 
 SOURCE = """\
 __global__ void add(const float* x, float* y, int n) {

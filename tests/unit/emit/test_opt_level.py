@@ -10,7 +10,7 @@ from translator.batch.work import Part, translate_part
 from translator.diag.diagnostic import Sink
 from translator.frontend.inputs import ReadOptions, collect
 from translator.settings import SettingsError, load
-from verify.spec import parse_spec
+from verify.spec_file import parse_spec
 
 KERNEL = """
 __global__ void k(const int* a, int* o, int n) { int i = threadIdx.x; if (i < n) o[i] = a[i]; }

@@ -13,7 +13,7 @@ from verify import canary
 from verify.canary import ORIGINAL, PORT, Canary, CanaryError, check_emulator, check_machine_code, expected
 from verify.environment import find_nvcc, find_nvrtc
 from verify.original import build
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.where import emulator_gap
 
 needs_emulator = pytest.mark.skipif(bool(emulator_gap()[1]), reason="no emulator here")

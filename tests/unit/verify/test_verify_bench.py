@@ -14,7 +14,7 @@ from saxpy_target import SPEC, write_target
 from verify import bench, environment
 from verify.bench import largest_case, rate, ratio_interval, run_bench, throttled, traffic
 from verify.resolve import resolve
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
 
 BENCH_PORT = """

@@ -17,7 +17,7 @@ from verify.facts import CompileFacts
 from verify.gpu import Quiet, on_gpu
 from verify.options import Options
 from verify.sides import ChildSide
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import Status
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from verify.emulator.classes import CLASSES, access_bytes, class_of, space_of
 from verify.emulator.ops import names
 from verify.facts import RunFacts
 from verify.sides import Inputs, SideRan
-from verify.spec import parse_spec
+from verify.spec_file import parse_spec
 
 OPCODES = {
     "ld.param.u64": 7,

@@ -17,7 +17,8 @@ from verify.judge import Outputs
 from verify.levels import below, ptxas_option
 from verify.plan import plan
 from verify.sides import Inputs, SideError, SideRan
-from verify.spec import Spec, SpecError, parse_spec
+from verify.spec import Spec
+from verify.spec_file import SpecError, parse_spec
 from verify.verdict import StageResult, Status
 
 READ = parse_spec(SPEC)

@@ -16,7 +16,7 @@ from verify.gpu import _doubt, build_original
 from verify.options import Options
 from verify.sides import EMULATED_ORIGINAL, EMULATED_PORT, ChildSide, Role
 from verify.sides import ORIGINAL as ORIGINAL_ROLE
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
 from verify.where import emulator_gap
 

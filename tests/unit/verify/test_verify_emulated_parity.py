@@ -13,7 +13,7 @@ from verify.parity import run_parity
 from verify.plan import plan, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, SideError, SideRan
-from verify.spec import parse_spec
+from verify.spec_file import parse_spec
 from verify.verdict import StageResult, Status, conclude
 
 READ = parse_spec(SPEC)

@@ -8,7 +8,7 @@ import pytest
 
 from verify.extrapolate import law
 from verify.measure import CaseSeen, Seen, Touch, extent, wider_roles
-from verify.spec import parse_spec
+from verify.spec_file import parse_spec
 
 SIZES = [{"n": 1, "k": 7}, {"n": 4, "k": 3}, {"n": 9, "k": 20}, {"n": 100, "k": 50}]
 

@@ -13,7 +13,7 @@ from saxpy_target import SPEC, write_target
 from verify.facts import CompileFacts
 from verify.parity import run_parity
 from verify.plan import plan
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
 
 HEAD = """

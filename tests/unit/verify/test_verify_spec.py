@@ -12,7 +12,7 @@ from saxpy_target import SPEC, write_target
 
 from verify.expr import ExprError, evaluate, evaluate_int, names_of
 from verify.resolve import resolve
-from verify.spec import SpecError, load_spec, parse_spec
+from verify.spec_file import SpecError, load_spec, parse_spec
 
 
 @pytest.mark.parametrize(

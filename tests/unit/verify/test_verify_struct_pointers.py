@@ -16,7 +16,7 @@ from verify.inputs import generate
 from verify.parity import run_parity
 from verify.plan import plan
 from verify.resolve import resolve
-from verify.spec import SpecError, load_spec, parse_spec
+from verify.spec_file import SpecError, load_spec, parse_spec
 from verify.verdict import StageResult, Status
 
 DEVICE = """

@@ -11,7 +11,9 @@ from saxpy_target import SPEC
 from verify.dtypes import DTYPES, lookup
 from verify.inputs import decode, encode, generate, lanes, scalar_bytes, scalar_value, view
 from verify.resolve import resolve
-from verify.spec import BufferArg, Tolerance, parse_spec
+from verify.spec import Tolerance
+from verify.spec_args import BufferArg
+from verify.spec_file import parse_spec
 from verify.tolerance import compare
 
 T = Tolerance()

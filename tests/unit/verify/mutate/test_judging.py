@@ -15,7 +15,7 @@ from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
 from verify.plan import REPEATS, Run, plan
 from verify.sides import EMULATED_PORT, ChildSide, Inputs, SideError, SideRan
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
 
 PORT = """import cutlass

@@ -1,0 +1,253 @@
+"""The arguments of a kernel as `spec.toml` describes them: scalars, buffers, structs passed by value."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+
+from verify.dtypes import lookup
+from verify.expr import names_of
+
+Expr = int | float | str
+Role = Literal["in", "out", "inout"]
+_INITS = ("normal", "uniform", "small_int", "zeros", "ones", "arange", "permutation")
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+def readable(text: Expr) -> Expr:
+    names_of(text)
+    return text
+
+
+class Arg(Strict):
+    """`port_name` is the port's parameter where it is not called like the original's."""
+
+    name: str
+    """The parameter's name; expressions may use a scalar's."""
+    port_name: str | None = None
+    """The port's parameter where it is not called like the original's."""
+
+
+class ScalarArg(Arg):
+    kind: Literal["scalar"]
+    """A number."""
+    dtype: str
+    """`f32`, `float32`, `i32`, `bool` and so on."""
+    value: bool | Expr
+    """An expression over the sizes of a case and earlier scalars."""
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+    @field_validator("value")
+    @classmethod
+    def _read(cls, v: bool | Expr) -> bool | Expr:
+        return readable(v)
+
+
+class Filled(Strict):
+    """How memory starts. `init` is one of normal, uniform, small_int, zeros, ones, arange, permutation or
+    `index:<expr>` (integers in [low, expr), low being 0 if left out). `values` in its place lists the first
+    elements; the rest are zero, as in C++."""
+
+    init: str = "normal"
+    """How it is filled: normal, uniform, small_int, zeros, ones, arange, permutation, or `index:<expr>`
+    for integers in [low, expr). Free floats (normal, no bounds) meet other values too: NaN, infinities,
+    ties."""
+    low: float | None = None
+    """Least value."""
+    high: float | None = None
+    """Largest value."""
+    values: list[int | float] | None = None
+    """The first elements, in place of init, low and high; the rest are zero, as in C++."""
+
+    @field_validator("init")
+    @classmethod
+    def _init(cls, v: str) -> str:
+        check_init(v)
+        return v
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.values is not None and self.model_fields_set & {"init", "low", "high"}:
+            raise ValueError("values stand in place of init, low and high")
+        return self
+
+
+class ElementField(Filled):
+    """One member of a buffer's struct elements, `offset` bytes from the element's start."""
+
+    name: str
+    """The member's name."""
+    dtype: str
+    """Its type."""
+    offset: int = Field(ge=0)
+    """Bytes from the element's start."""
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+
+class Memory(Filled):
+    """Device memory of `elems` elements of `dtype`, or of structs of `size` bytes with `fields`."""
+
+    dtype: str | None = None
+    """Type of its elements."""
+    elems: Expr
+    """How many elements; an expression."""
+    role: Role
+    """`in` is read-only and checked for it, `out` is poisoned before each run, `inout` is both."""
+    size: int | None = Field(default=None, gt=0)
+    """Bytes of an element, where elements are structs; then there are fields and no dtype."""
+    fields: list[ElementField] = []
+    """Members of such a struct."""
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str | None) -> str | None:
+        return None if v is None else lookup(v).name
+
+    @field_validator("elems")
+    @classmethod
+    def _read(cls, v: Expr) -> Expr:
+        return readable(v)
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.dtype is None) == (self.size is None):
+            raise ValueError("a buffer has either a dtype, or a size and fields")
+        if self.size is not None and not self.fields:
+            raise ValueError("a buffer of structs lists its fields")
+        if self.dtype is not None and self.fields:
+            raise ValueError("fields belong to a buffer of structs (size), not to one with a dtype")
+        for f in self.fields:
+            if self.size is not None and f.offset + lookup(f.dtype).size > self.size:
+                raise ValueError(f"field '{f.name}' reaches past the element's {self.size} bytes")
+        return self
+
+    @property
+    def element_bytes(self) -> int:
+        return self.size if self.size is not None else lookup(self.dtype or "").size
+
+
+class BufferArg(Memory, Arg):
+    """Memory whose address is a parameter; or a `__device__` or `__constant__` global of the original, which
+    `symbol` names."""
+
+    kind: Literal["buffer"]
+    """Memory whose address is passed."""
+    symbol: str | None = None
+    """Name of the `__device__` or `__constant__` global of the original that this memory is; it is no
+    parameter there."""
+
+
+class StructField(Strict):
+    """A scalar inside a by-value struct, `offset` bytes from its start."""
+
+    name: str
+    """The member's name."""
+    dtype: str
+    """Its type."""
+    offset: int = Field(ge=0)
+    """Bytes from the struct's start."""
+    value: bool | Expr = 0
+    """An expression, as of a scalar."""
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, v: str) -> str:
+        return lookup(v).name
+
+    @field_validator("value")
+    @classmethod
+    def _read(cls, v: bool | Expr) -> bool | Expr:
+        return readable(v)
+
+    @property
+    def room(self) -> int:
+        """Bytes it takes in the struct."""
+        return lookup(self.dtype).size
+
+
+class PointerField(Strict):
+    """A pointer inside a by-value struct: `offset` bytes from its start lies the address of `buffer`."""
+
+    name: str
+    """The member's name."""
+    offset: int = Field(ge=0)
+    """Bytes from the struct's start."""
+    buffer: Memory
+    """The memory it points to."""
+
+    @property
+    def room(self) -> int:
+        return 8
+
+
+def _field_kind(field: Any) -> str:
+    held = field if isinstance(field, dict) else vars(field)
+    return "buffer" if "buffer" in held else "scalar"
+
+
+AnyField = Annotated[
+    Annotated[StructField, Tag("scalar")] | Annotated[PointerField, Tag("buffer")], Discriminator(_field_kind)
+]
+
+
+class StructArg(Arg):
+    """One by-value struct of `size` bytes; the port takes `<name>_<field>` for each field.
+
+    The buffer of a pointer field is called `<name>.<field>` in verdicts and by reference.py.
+    """
+
+    kind: Literal["struct"]
+    """A struct passed by value."""
+    size: int = Field(gt=0)
+    """Its bytes."""
+    fields: list[AnyField]
+    """Its members; the port takes `<name>_<field>` for each."""
+
+    @property
+    def scalars(self) -> list[StructField]:
+        return [f for f in self.fields if isinstance(f, StructField)]
+
+    @property
+    def buffers(self) -> list[BufferArg]:
+        """What the pointer fields point to."""
+        return [
+            BufferArg.model_construct(
+                f.buffer.model_fields_set,
+                kind="buffer", name=f"{self.name}.{f.name}", port_name=None, symbol=None, **dict(f.buffer),
+            )
+            for f in self.fields
+            if isinstance(f, PointerField)
+        ]  # fmt: skip
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        names = [f.name for f in self.fields]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"field named twice: {', '.join(twice)}")
+        for f in self.fields:
+            if f.offset + f.room > self.size:
+                raise ValueError(f"field '{f.name}' reaches past the struct's {self.size} bytes")
+        return self
+
+
+AnyArg = Annotated[ScalarArg | BufferArg | StructArg, Field(discriminator="kind")]
+
+
+def check_init(init: str) -> None:
+    """ValueError where `init` is none of the known ways to fill a buffer."""
+    if init.startswith("index:"):
+        names_of(init.removeprefix("index:"))
+    elif init not in _INITS:
+        raise ValueError(f"unknown init '{init}'; known: {', '.join(_INITS)}, index:<expr>")
