@@ -273,17 +273,23 @@ def to_json(document: BaseModel) -> str:
     return made.encode("utf-8", "backslashreplace").decode()
 
 
-NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "error", "verdict", "spec")
+NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "error", "verdict", "spec", "spec-check")
 
 
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
-    if name in ("verify", "verdict", "spec"):
+    if name in ("verify", "verdict", "spec", "spec-check"):
         from verify.spec import Spec
+        from verify.spec_check import SpecDocument
         from verify.verdict import Report as VerifyDocument
         from verify.verdict import Verdict
 
-        others: dict[str, type[BaseModel]] = {"verify": VerifyDocument, "verdict": Verdict, "spec": Spec}
+        others: dict[str, type[BaseModel]] = {
+            "verify": VerifyDocument,
+            "verdict": Verdict,
+            "spec": Spec,
+            "spec-check": SpecDocument,
+        }
         model = others[name]
     else:
         model = _MODELS[name]

@@ -27,7 +27,12 @@ _MAX_DEPTH = 60
 
 
 class ExprError(ValueError):
-    """The expression can't be read, or has no value for these names."""
+    """The expression can't be read, or has no value for these names. `loc` is its place in the spec, where
+    known: keys and indices from the top."""
+
+    def __init__(self, message: str, loc: tuple[str | int, ...] = ()) -> None:
+        super().__init__(message)
+        self.loc = loc
 
 
 def _div(a: Number, b: Number) -> Number:

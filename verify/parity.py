@@ -390,6 +390,8 @@ def _conclude(spec: Spec, state: _State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
         raise Verdicted("CP7022", "no case of those asked for was launched")
+    if not any(output_lanes(spec)):
+        raise Verdicted("CP7017", "the spec lists no output: nothing was compared")
     blind = [lane.name for _, lane in output_lanes(spec) if lane.name not in state.told]
     if blind:
         why = "; ".join(f"{n}: {state.fooled.get(n, 'never more than 0 elements')} passes" for n in blind)

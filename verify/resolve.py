@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
 from verify.expr import ExprError, Number, evaluate, evaluate_int
 from verify.spec import Case, Spec
-from verify.spec_args import BufferArg, ScalarArg, StructArg
+from verify.spec_args import BufferArg, Expr, ScalarArg, StructArg
 
 Dim3 = tuple[int, int, int]
 
@@ -35,48 +37,60 @@ class Resolved:
 
 
 def resolve(spec: Spec, case: Case) -> Resolved:
-    """All numbers of `case`. ExprError names the argument or dimension at fault."""
+    """All numbers of `case`. ExprError names what is at fault, and its place in the spec."""
     names: dict[str, Number] = dict(case.sizes)
     scalars: dict[str, Number] = {}
-    for arg in spec.arg:
+    elems: dict[str, int] = {}
+    at = spec.case.index(case) if case in spec.case else 0
+    for i, arg in enumerate(spec.arg):
         if isinstance(arg, ScalarArg):
-            scalars[arg.name] = names[arg.name] = _at(f"value of '{arg.name}'", arg.value, names, case)
+            with _told(f"case '{case.name}', value of '{arg.name}'", "arg", i, "value"):
+                scalars[arg.name] = names[arg.name] = evaluate(arg.value, names)
         elif isinstance(arg, StructArg):
             for f in arg.scalars:
                 key = f"{arg.name}.{f.name}"
-                scalars[key] = names[key] = _at(f"value of '{key}'", f.value, names, case)
-    elems = {a.name: _count(a, names, case) for a in spec.buffers}
-    grid = _dims("grid", case.grid or spec.launch.grid, names, case)
-    block = _dims("block", case.block or spec.launch.block, names, case)
+                with _told(f"case '{case.name}', value of '{key}'", "arg", i, "fields"):
+                    scalars[key] = names[key] = evaluate(f.value, names)
+    for i, arg in enumerate(spec.arg):
+        held = [arg] if isinstance(arg, BufferArg) else arg.buffers if isinstance(arg, StructArg) else []
+        for b in held:
+            with _told(f"case '{case.name}', elems of '{b.name}'", "arg", i, "elems"):
+                elems[b.name] = _count(b.elems, names)
+    dims: list[Dim3] = []
+    for what, own, common in (
+        ("grid", case.grid, spec.launch.grid),
+        ("block", case.block, spec.launch.block),
+    ):
+        loc = ("launch", what) if own is None else ("case", at, what)
+        dims.append(_dims(f"case '{case.name}', {what}", own or common, names, loc))
+    grid, block = dims
     if min(block) < 1 or prod(block) > 1024:
-        raise ExprError(f"case '{case.name}': block {block} is not 1 to 1024 threads")
-    if min(grid) < 0:
-        raise ExprError(f"case '{case.name}': grid {grid} is negative")
-    smem = _int("smem", spec.launch.smem, names, case)
+        loc = ("launch", "block") if case.block is None else ("case", at, "block")
+        raise ExprError(f"case '{case.name}': block {block} is not 1 to 1024 threads", loc)
+    with _told(f"case '{case.name}', smem", "launch", "smem"):
+        smem = _count(spec.launch.smem, names)
     return Resolved(case, scalars, elems, grid, block, smem, names)
 
 
-def _at(what: str, text: bool | int | float | str, names: dict[str, Number], case: Case) -> Number:
+@contextmanager
+def _told(what: str, *loc: str | int) -> Iterator[None]:
     try:
-        return evaluate(text, names)
+        yield
     except ExprError as e:
-        raise ExprError(f"case '{case.name}', {what}: {e}") from e
+        raise ExprError(f"{what}: {e}", loc) from e
 
 
-def _int(what: str, text: int | float | str, names: dict[str, Number], case: Case) -> int:
-    try:
-        value = evaluate_int(text, names)
-    except ExprError as e:
-        raise ExprError(f"case '{case.name}', {what}: {e}") from e
+def _count(text: Expr, names: dict[str, Number]) -> int:
+    value = evaluate_int(text, names)
     if value < 0:
-        raise ExprError(f"case '{case.name}', {what}: '{text}' is {value}")
+        raise ExprError(f"'{text}' is {value}")
     return value
 
 
-def _count(arg: BufferArg, names: dict[str, Number], case: Case) -> int:
-    return _int(f"elems of '{arg.name}'", arg.elems, names, case)
-
-
-def _dims(what: str, texts: list[int | float | str], names: dict[str, Number], case: Case) -> Dim3:
-    x, y, z = (_int(f"{what}[{i}]", t, names, case) for i, t in enumerate(texts))
+def _dims(what: str, texts: list[Expr], names: dict[str, Number], loc: tuple[str | int, ...]) -> Dim3:
+    found = []
+    for i, text in enumerate(texts):
+        with _told(f"{what}[{i}]", *loc):
+            found.append(_count(text, names))
+    x, y, z = found
     return x, y, z

@@ -19,13 +19,12 @@ from verify.baseline import baseline_of
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
-from verify.expr import ExprError
 from verify.gpu import Quiet, on_gpu
 from verify.isolate import end_all
 from verify.options import Options
-from verify.resolve import resolve
 from verify.spec import Spec
-from verify.spec_file import SpecError, load_spec
+from verify.spec_check import load_checked
+from verify.spec_file import SpecError
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict, conclude
 from verify.where import Where, choose, emulator_gap
@@ -174,17 +173,10 @@ def load_specs(targets: Sequence[Path], cases: Sequence[str] = ()) -> dict[Path,
     problems: list[str] = []
     for target in targets:
         try:
-            spec = specs[target] = load_spec(target)
-            for case in spec.case:
-                resolve(spec, case)
+            spec = specs[target] = load_checked(target)
         except SpecError as e:
             problems += e.problems
             continue
-        except ExprError as e:
-            problems.append(f"{target / 'spec.toml'}: {e}")
-            continue
-        if spec.tolerance.rule == "fp64" and not (target / "reference.py").exists():
-            problems.append(f"{target / 'spec.toml'}: rule fp64 needs a reference.py")
         if unknown := [c for c in cases if c not in {k.name for k in spec.case}]:
             problems.append(f"{target / 'spec.toml'}: no case is called {', '.join(unknown)}")
     if problems:

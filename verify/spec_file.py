@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,47 @@ class SpecError(Exception):
         self.problems = problems
 
 
+class Lines:
+    """Line numbers of a spec's text by place: keys and indices from the top."""
+
+    def __init__(self, text: str) -> None:
+        self._found: dict[tuple[Any, ...], int] = {}
+        counts: dict[str, int] = {}
+        at: tuple[Any, ...] = ()
+        for number, line in enumerate(text.splitlines(), 1):
+            if m := re.match(r"\s*\[\[\s*([\w.-]+)\s*\]\]", line):
+                name = m.group(1)
+                at = (name, counts.get(name, 0))
+                counts[name] = counts.get(name, 0) + 1
+                self._found[at] = number
+            elif m := re.match(r"\s*\[\s*([\w.-]+)\s*\]", line):
+                at = tuple(m.group(1).split("."))
+                self._found[at] = number
+            elif m := re.match(r"\s*([\w-]+)\s*[.=]", line):
+                self._found.setdefault((*at, m.group(1)), number)
+
+    def of(self, loc: Sequence[Any]) -> int:
+        """The line of a place, or of what it lies in; 1-based."""
+        for end in range(len(loc), 0, -1):
+            if (line := self._found.get(tuple(loc[:end]))) is not None:
+                return line
+        return 1
+
+
 def load_spec(target: Path) -> Spec:
     """Read `target/spec.toml`. SpecError lists every problem with its line."""
     path = target / "spec.toml"
+    return parse_spec(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of a spec. SpecError where it can't be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise SpecError([f"{path}: no such file"]) from None
     except (OSError, UnicodeDecodeError) as e:
         raise SpecError([f"{path}: can't be read: {e}"]) from e
-    return parse_spec(text, str(path))
 
 
 def parse_spec(text: str, path: str = "spec.toml") -> Spec:
@@ -43,41 +75,13 @@ def parse_spec(text: str, path: str = "spec.toml") -> Spec:
     try:
         return Spec.model_validate(data)
     except ValidationError as e:
-        lines = _line_index(text)
+        lines = Lines(text)
         problems = []
         for err in e.errors():
             loc = [p for p in err["loc"] if p not in ("scalar", "buffer", "struct") or p in data]
             what = err["msg"].removeprefix("Value error, ")
             where = ".".join(str(p) for p in loc)
-            problems.append(
-                f"{path}:{_line_of(lines, loc)}: {where}: {what}" if where else f"{path}:1: {what}"
-            )
+            problems.append(f"{path}:{lines.of(loc)}: {where}: {what}" if where else f"{path}:1: {what}")
         raise SpecError(list(dict.fromkeys(problems))) from e
     except ExprError as e:
         raise SpecError([f"{path}:1: {e}"]) from e
-
-
-def _line_index(text: str) -> dict[tuple[Any, ...], int]:
-    """(table, index, key …) → 1-based line, for headers and for keys at a line's start."""
-    found: dict[tuple[Any, ...], int] = {}
-    counts: dict[str, int] = {}
-    at: tuple[Any, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if m := re.match(r"\s*\[\[\s*([\w.-]+)\s*\]\]", line):
-            name = m.group(1)
-            at = (name, counts.get(name, 0))
-            counts[name] = counts.get(name, 0) + 1
-            found[at] = number
-        elif m := re.match(r"\s*\[\s*([\w.-]+)\s*\]", line):
-            at = tuple(m.group(1).split("."))
-            found[at] = number
-        elif m := re.match(r"\s*([\w-]+)\s*[.=]", line):
-            found.setdefault((*at, m.group(1)), number)
-    return found
-
-
-def _line_of(lines: dict[tuple[Any, ...], int], loc: list[Any]) -> int:
-    for end in range(len(loc), 0, -1):
-        if (line := lines.get(tuple(loc[:end]))) is not None:
-            return line
-    return 1

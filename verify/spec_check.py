@@ -1,0 +1,224 @@
+"""What is wrong with a spec and what it means in numbers: for `cuteport spec check`, and before every run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from verify.expr import ExprError, names_of
+from verify.facts import Strict
+from verify.plan import plan, too_large
+from verify.resolve import Resolved, resolve
+from verify.spec import Case, Spec
+from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
+from verify.spec_file import Lines, SpecError, parse_spec, text_of
+
+_LAUNCH = frozenset({"grid", "block", "smem", "stream"})
+
+
+class Remark(Strict):
+    """`line` is 1-based in `path`. An error keeps the spec from being used; a warning says what a verdict
+    would be worth less for."""
+
+    path: str
+    line: int
+    level: Literal["error", "warning"]
+    message: str
+
+    def __str__(self) -> str:
+        note = "warning: " if self.level == "warning" else ""
+        return f"{self.path}:{self.line}: {note}{self.message}"
+
+
+class CaseNumbers(Strict):
+    """A case in numbers. `elems` counts elements by buffer, `runs` how often it is run for a verdict on a
+    device; `emulator` says why it is not run there, or nothing."""
+
+    name: str
+    role: str
+    sizes: dict[str, int]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    smem: int
+    elems: dict[str, int]
+    bytes: int
+    runs: dict[str, int]
+    emulator: str = ""
+
+
+class Examined(Strict):
+    """What `cuteport spec check` found in one target."""
+
+    target: str
+    ok: bool
+    remarks: list[Remark] = Field(default_factory=list)
+    cases: list[CaseNumbers] = Field(default_factory=list)
+
+
+class SpecDocument(Strict):
+    """What `cuteport spec check --json` prints."""
+
+    exit_code: int
+    specs: list[Examined]
+
+
+def load_checked(target: Path) -> Spec:
+    """Read `target/spec.toml`; each case has its numbers. SpecError lists every problem with its line."""
+    path = target / "spec.toml"
+    text = text_of(path)
+    spec = parse_spec(text, str(path))
+    problems = [f"{path}:{line}: {what}" for line, what in _unusable(target, spec, Lines(text))]
+    if problems:
+        raise SpecError(problems)
+    return spec
+
+
+def examine(target: Path) -> Examined:
+    """Everything that can be said of a target's spec without running anything."""
+    path = str(target / "spec.toml")
+    try:
+        text = text_of(target / "spec.toml")
+        spec = parse_spec(text, path)
+    except SpecError as e:
+        return Examined(target=str(target), ok=False, remarks=[_told(path, p) for p in e.problems])
+    lines = Lines(text)
+    found: list[tuple[int, str, Literal["error", "warning"]]] = []
+    found += [(line, what, "error") for line, what in _unusable(target, spec, lines)]
+    found += [(line, what, "error") for line, what in _unfit(target, spec, lines)]
+    broken = bool(found)
+    found += [(line, what, "warning") for line, what in _weak(target, spec, lines)]
+    return Examined(
+        target=str(target),
+        ok=not broken,
+        remarks=[Remark(path=path, line=n, level=level, message=what) for n, what, level in found],
+        cases=[] if broken else [_numbers(spec, c) for c in spec.case],
+    )
+
+
+def _told(path: str, problem: str) -> Remark:
+    """A problem of reading as a remark: it starts with the path and often the line."""
+    line, colon, what = problem.removeprefix(f"{path}:").partition(":")
+    if colon and line.isdecimal():
+        return Remark(path=path, line=int(line), level="error", message=what.strip())
+    return Remark(path=path, line=1, level="error", message=problem.removeprefix(f"{path}:").strip())
+
+
+def _unusable(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
+    """What keeps any run from starting."""
+    for case in spec.case:
+        try:
+            resolve(spec, case)
+        except ExprError as e:
+            yield lines.of(e.loc), str(e)
+    if spec.tolerance.rule == "fp64" and not (target / "reference.py").exists():
+        yield lines.of(("tolerance", "rule")), "rule fp64 needs a reference.py"
+
+
+def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
+    """What would fail later: files that are missing, a port that takes other arguments, no output."""
+    if not any(a.role != "in" for a in spec.buffers):
+        yield lines.of(("arg", 0)), "no buffer has the role out or inout: there is nothing to compare"
+    if not (target / spec.original.source).is_file():
+        yield lines.of(("original", "source")), f"no file {spec.original.source}"
+    port = target / spec.port.module
+    if not port.is_file():
+        yield lines.of(("port", "module")), f"no file {spec.port.module}"
+        return
+    try:
+        tree = ast.parse(port.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError) as e:
+        yield lines.of(("port", "module")), f"{spec.port.module} can't be read: {e}"
+        return
+    entry = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == spec.port.entry), None)
+    if entry is None:
+        yield lines.of(("port", "entry")), f"{spec.port.module} has no function {spec.port.entry}"
+        return
+    takes = [a.arg for a in (*entry.args.posonlyargs, *entry.args.args, *entry.args.kwonlyargs)]
+    takes = [a for a in takes if a not in _LAUNCH]
+    gives = _parameters(spec)
+    if len(takes) != len(gives):
+        words = f"{spec.port.entry} takes {', '.join(takes)}; the spec gives {', '.join(gives)}"
+        yield lines.of(("port", "entry")), words
+
+
+def _parameters(spec: Spec) -> list[str]:
+    """Names of the port's parameters in the order of portcall: symbols last."""
+    plain: list[str] = []
+    symbols: list[str] = []
+    for arg in spec.arg:
+        name = arg.port_name or arg.name
+        if isinstance(arg, StructArg):
+            plain += [f"{name}_{f.name}" for f in arg.fields]
+        else:
+            (symbols if isinstance(arg, BufferArg) and arg.symbol else plain).append(name)
+    return plain + symbols
+
+
+def _weak(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
+    """What a verdict would be worth less for."""
+    for i, q in enumerate(spec.question):
+        if not q.answer:
+            yield lines.of(("question", i)), f"an open question forbids PASSED: {q.code}: {q.text}"
+    used = _used(spec)
+    for i, case in enumerate(spec.case):
+        for size in case.sizes:
+            if size not in used:
+                yield lines.of(("case", i, "sizes")), f"case '{case.name}': no expression uses '{size}'"
+    if not any(c.role == "boundary" for c in spec.case):
+        yield lines.of(("case", 0)), "no boundary case: wrong masks and bounds may not show"
+    if len({tuple(sorted(c.sizes.items())) for c in spec.case}) == 1 and len(spec.case) > 1:
+        yield lines.of(("case", 0)), "all cases have the same sizes"
+    floats = any(lane.dtype.is_float for a in spec.buffers if a.role != "in" for lane in _lanes(a))
+    if floats and spec.tolerance.rule != "original" and not (target / "reference.py").exists():
+        words = "no reference.py: float outputs are compared with the original's within a fixed tolerance"
+        yield lines.of(("tolerance",)), words
+
+
+def _lanes(arg: BufferArg) -> list[Any]:
+    from verify.inputs import lanes
+
+    return lanes(arg)
+
+
+def _used(spec: Spec) -> set[str]:
+    """Every name that an expression of the spec uses."""
+    texts: list[Any] = [*spec.launch.grid, *spec.launch.block, spec.launch.smem]
+    for case in spec.case:
+        texts += [*(case.grid or []), *(case.block or [])]
+    for arg in spec.arg:
+        if isinstance(arg, ScalarArg):
+            texts.append(arg.value)
+        elif isinstance(arg, StructArg):
+            texts += [f.buffer.elems if isinstance(f, PointerField) else f.value for f in arg.fields]
+    for b in spec.buffers:
+        texts.append(b.elems)
+        inits = [b.init, *(f.init for f in b.fields)]
+        texts += [t.removeprefix("index:") for t in inits if t.startswith("index:")]
+    return {name for text in texts for name in names_of(text)}
+
+
+def _numbers(spec: Spec, case: Case) -> CaseNumbers:
+    resolved: Resolved = resolve(spec, case)
+    runs = {
+        "gpu": sum(r.case is case for r in plan(spec, (), 0, "gpu")),
+        "emulator": sum(r.case is case for r in plan(spec, (), 0, "emulator")),
+    }
+    why = too_large(resolved, "emulator")
+    if why:
+        runs["emulator"] = 0
+    return CaseNumbers(
+        name=case.name,
+        role=case.role,
+        sizes=case.sizes,
+        grid=resolved.grid,
+        block=resolved.block,
+        smem=resolved.smem,
+        elems=resolved.elems,
+        bytes=sum(resolved.elems[a.name] * a.element_bytes for a in spec.buffers),
+        runs=runs,
+        emulator=why,
+    )
