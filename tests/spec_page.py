@@ -40,19 +40,22 @@ _SECTIONS: tuple[tuple[str, type[BaseModel], frozenset[str]], ...] = (
     ("`[[question]]`", Question, frozenset()),
 )
 
+_COLUMNS = ("| key | needed | default | meaning |", "| --- | --- | --- | --- |")
 _HEAD = """# spec.toml
 
-What to check: the CUDA original, the port, how both are launched, with which arguments, on which shapes, and when values are
-the same. `cuteport port` drafts it; people edit it. `cuteport spec check DIR` says what is wrong with one, with lines, and what
-each case means in numbers; `cuteport schema spec` prints the JSON schema. This page is written from the same models.
+What to check: the CUDA original, the port, how both are launched, with which arguments, on which shapes, and
+when values are the same. `cuteport port` drafts it; people edit it. `cuteport spec check DIR` says what is
+wrong with one, with lines, and what each case means in numbers; `cuteport schema spec` prints the schema.
+This page is written from the same models.
 
-Expressions (`elems`, `value`, `grid`, `index:…`) are texts or numbers, with C's meaning: `+ - * / %`, shifts, comparisons, `?:`,
-`min`, `max`, `ceil_div`, `abs`, `sqrt`, `int`, `float`. They may use the sizes of the case and earlier scalars.
-Types: `bool`, `i8` to `i64`, `u8` to `u64`, `f16`, `bf16`, `f32`, `f64`, `f8e4m3`, `f8e5m2`, or their torch names.
+Expressions (`elems`, `value`, `grid`, `index:…`) are texts or numbers, with C's meaning: `+ - * / %`, shifts,
+comparisons, `?:`, `min`, `max`, `ceil_div`, `abs`, `sqrt`, `int`, `float`. They may use the sizes of the case
+and earlier scalars. Types: `bool`, `i8` to `i64`, `u8` to `u64`, `f16`, `bf16`, `f32`, `f64`, `f8e4m3`,
+`f8e5m2`, or their torch names.
 
-A `reference.py` beside the spec makes the rule `fp64`: `reference(inputs, sizes)` gets numpy arrays and scalars by name and
-returns float64 arrays by output name. A reference that the original itself is far from is refused (CP7026), since its
-error is the port's limit.
+A `reference.py` beside the spec makes the rule `fp64`: `reference(inputs, sizes)` gets numpy arrays and
+scalars by name and returns float64 arrays by output name. A reference that the original itself is far from is
+refused (CP7026), since its error is the port's limit.
 """
 
 

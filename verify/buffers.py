@@ -40,30 +40,35 @@ class Buffers:
     def __init__(self, device: Device) -> None:
         self.device = device
         self._guard = device.guard
-        self._held: dict[str, tuple[int, int]] = {}  # name → (allocation, size)
+        self._held: dict[str, tuple[int, int, int]] = {}  # name → (allocation, size, shift)
 
-    def place(self, name: str, size: int) -> int:
-        """Address of `size` bytes under `name`, guards freshly filled."""
+    def place(self, name: str, size: int, shift: int = 0) -> int:
+        """Address of `size` bytes under `name`, guards freshly filled. It is `shift` bytes behind a multiple
+        of 256."""
         held = self._held.get(name)
-        if held is None or held[1] != size:
+        if held is None or held[1:] != (size, shift):
             self.drop(name)
-            self._held[name] = held = (self.device.alloc(size + 2 * self._guard, name), size)
-        start = held[0]
-        for at in (start, start + self._guard + size) if self._guard else ():
-            self.device.fill(at, _GUARD_BYTE, self._guard)
-        return start + self._guard
+            start = self.device.alloc(size + shift + 2 * self._guard, name)
+            self._held[name] = held = (start, size, shift)
+        for at, length in self._guards(name) if self._guard else ():
+            self.device.fill(at, _GUARD_BYTE, length)
+        return self.address(name)
+
+    def _guards(self, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
+        """(address, bytes) of what lies before and after a buffer."""
+        start, size, shift = self._held[name]
+        before = self._guard + shift
+        return (start, before), (start + before + size, self._guard)
 
     def address(self, name: str) -> int:
-        return self._held[name][0] + self._guard
+        start, _, shift = self._held[name]
+        return start + self._guard + shift
 
     def intact(self, name: str) -> bool:
         """True where nothing was written before or after the buffer."""
         if not self._guard:
             return True  # such a device sees each access itself
-        start, size = self._held[name]
-        before = self.device.download(start, self._guard)
-        after = self.device.download(start + self._guard + size, self._guard)
-        return bool(np.all(before == _GUARD_BYTE) and np.all(after == _GUARD_BYTE))
+        return all(np.all(self.device.download(*guard) == _GUARD_BYTE) for guard in self._guards(name))
 
     def drop(self, name: str) -> None:
         if (held := self._held.pop(name, None)) is not None:
@@ -81,8 +86,10 @@ def run_once(
     inputs: Mapping[str, Bytes],
     repeat: int,
     launch: Callable[[dict[str, int]], None],
+    shifted: bool = False,
 ) -> Ran:
     """Fill the buffers, call `launch` with their addresses by name, wait, and look at what it left.
+    `shifted` addresses are aligned no better than the spec says they must be.
 
     DeviceError passes through: the launch was refused or the kernel faulted.
     """
@@ -90,7 +97,8 @@ def run_once(
     addresses: dict[str, int] = {}
     for arg in spec.buffers:
         size = resolved.elems[arg.name] * arg.element_bytes
-        at = addresses[arg.name] = buffers.place(arg.name, size)
+        shift = arg.least_align if shifted and not arg.symbol else 0
+        at = addresses[arg.name] = buffers.place(arg.name, size, shift)
         if arg.role == "out":
             device.poison(at, poison_byte(arg, repeat), size)
         else:

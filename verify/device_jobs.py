@@ -163,7 +163,7 @@ def run_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
         kernel.launch(resolved, addresses)
 
     try:
-        ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch)
+        ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch, job.get("shifted", False))
     except DeviceError as e:
         raise JobError("CP7002", str(e)) from e
     return report(ran, Path(job["out"]))
@@ -180,7 +180,7 @@ def run_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
         call_port(HELD.entry, spec, resolved, addresses, device.stream, path)
 
     try:
-        ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch)
+        ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch, job.get("shifted", False))
     except DeviceError as e:
         raise JobError("CP7003", str(e)) from e
     return report(ran, Path(job["out"]))

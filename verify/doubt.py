@@ -54,7 +54,7 @@ def runs_to_doubt(spec: Spec, cases: Sequence[str], seed: int, failed: RunFacts 
     own = [
         r
         for r in plan(spec, cases, seed, "emulator")
-        if r.values == "spec" and _fits(spec, r) and resolve(spec, r.case).launchable
+        if r.own and _fits(spec, r) and resolve(spec, r.case).launchable
     ]
     firsts: dict[str, Run] = {}
     for run in own:
@@ -76,7 +76,7 @@ def _fits(spec: Spec, run: Run) -> bool:
 
 
 def _name(run: RunFacts) -> str:
-    return f"case {run.case}, seed {run.seed}, values {run.values}"
+    return f"case {run.case}, seed {run.seed}, values {run.kind}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def examine(spec: Spec, runs: Sequence[Run], witness: Witness, reference: Refere
     for run in runs:
         resolved = resolve(spec, run.case)
         with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
-            inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder))
+            inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder), run.shifted)
             meant, why, free = _mean(spec, run, witness, inputs, reference)
             if meant is None:
                 return found.model_copy(update={"message": f"not compared: {why}"})

@@ -167,8 +167,9 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
     budget = job.get("budget") or RunOptions().budget
     HELD.options = RunOptions(schedule=schedule_of(job["repeat"]), count=True, budget=budget)
     HELD.seen = []
+    shifted = job.get("shifted", False)
     try:
-        ran = _checked(lambda: run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], here))
+        ran = _checked(lambda: run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], here, shifted))
     except DeviceError as e:
         raise JobError(refused, str(e)) from e
     for one in HELD.seen:
@@ -189,7 +190,9 @@ def _touched(spec: Spec, addresses: Mapping[str, int]) -> dict[str, tuple[int, i
     found: dict[str, tuple[int, int]] = {}
     for arg in spec.buffers:
         if not arg.symbol:
-            state = HELD.device.memory.at(addresses[arg.name]).state
+            held = HELD.device.memory.holding(addresses[arg.name], 0)
+            assert held is not None
+            state = held.state[addresses[arg.name] - held.base :]
             read, written = (state & READ) != 0, (state & WRITTEN) != 0
             came = read & ~written if arg.role == "out" else read
             found[arg.name] = int(np.count_nonzero(came)), int(np.count_nonzero(written))

@@ -35,6 +35,18 @@ class CompileFacts(Strict):
     features: dict[str, int] = Field(default_factory=dict)  # counts of telling PTX instructions
 
 
+class ErrorFacts(Strict):
+    """How far one side is off over all runs, NaN and infinities apart: against reference.py where there is
+    one, else the port against the original. `max_ulp` and `histogram` are in units in the last place of the
+    right value; the histogram counts elements whose error is 0, below 1/2, below 1, below 2, below 4 and so
+    on, the last all that is larger."""
+
+    max_abs: float
+    max_rel: float
+    max_ulp: float
+    histogram: list[int]
+
+
 class Difference(Strict):
     """The worst of one output over all runs, against the original; `*_fp64` against reference.py."""
 
@@ -54,6 +66,8 @@ class Difference(Strict):
     port_value: str | None = None
     original_value: str | None = None
     unwritten_by_both: int = 0
+    port_error: ErrorFacts | None = None
+    original_error: ErrorFacts | None = None
 
 
 class RunFacts(Strict):
@@ -64,8 +78,19 @@ class RunFacts(Strict):
     values: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    shifted: bool = False  # addresses aligned no better than the spec says they must be
     counted: bool  # a null answer (zeros, a constant, a copy of an input) fails here, for every output
     note: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What was tried in it, as messages call it."""
+        return kind_of(self.values, self.shifted)
+
+
+def kind_of(values: str, shifted: bool) -> str:
+    """The kind of a run in words: its values, and whether addresses are badly aligned."""
+    return f"{values}, shifted addresses" if shifted else values
 
 
 class FindingFacts(Strict):

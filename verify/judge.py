@@ -97,6 +97,9 @@ def judge(
         for p in _distinct(port, arg)
     ]
     worst = max(found, key=lambda c: (c.bad, c.max_abs))
+    if worst.reference_off:
+        message = f"reference.py can't be right about {lane.name}: {worst.reference_off}"
+        return Judged(lane, worst, "CP7026", message, both)
     if not worst.bad:
         return Judged(lane, worst, None, "", both)
     at = worst.first_bad if kept is None or worst.first_bad is None else int(kept[worst.first_bad])

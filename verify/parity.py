@@ -12,16 +12,17 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from verify.facts import CompileFacts, Difference, ParityFacts, RunFacts
+from verify.facts import CompileFacts, ParityFacts, RunFacts
 from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
-from verify.inputs import Lane, Values, generate, view
-from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
+from verify.inputs import Lane, generate, view
+from verify.judge import Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
 from verify.plan import REPEATS, Device, Repeats, Run, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec
 from verify.spec_args import BufferArg
 from verify.verdict import StageResult, Status
+from verify.worst import Worst
 
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
 _REFERENCE_ELEMENTS = 1 << 25
@@ -39,6 +40,7 @@ _STATUS = {
     "CP7001": Status.AMBIGUOUS,
     "CP7019": Status.AMBIGUOUS,
     "CP7025": Status.AMBIGUOUS,
+    "CP7026": Status.AMBIGUOUS,
     "CP7099": Status.AMBIGUOUS,
     "CP7101": Status.AMBIGUOUS,
     "CP7104": Status.AMBIGUOUS,
@@ -85,14 +87,13 @@ class _State:
     device: Device
     runs: list[RunFacts] = field(default_factory=list)
     noted: Noted = field(default_factory=Noted)
-    worst: dict[str, Difference] = field(default_factory=dict)
+    worst: Worst = field(default_factory=Worst)
     told: set[str] = field(default_factory=set)  # outputs that some run can tell from null answers
     fooled: dict[str, str] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
-    dropped: dict[Values, str] = field(default_factory=dict)
+    dropped: dict[str, str] = field(default_factory=dict)
     deterministic: bool = True
     launched: int = 0
-    rules: set[str] = field(default_factory=set)
 
     @property
     def repeats(self) -> Repeats:
@@ -126,8 +127,8 @@ def run_parity(
     facts = ParityFacts(
         device=device,
         runs=state.runs,
-        outputs=list(state.worst.values()),
-        rule=" + ".join(sorted(state.rules)) or "none",
+        outputs=state.worst.outputs,
+        rule=" + ".join(sorted(state.worst.rules)) or "none",
         deterministic=state.deterministic,
         order_dependent=state.order_dependent,
         port_repeats=max(state.repeats.port.values()),
@@ -174,6 +175,7 @@ def _one(
                 case=run.case.name,
                 seed=run.seed,
                 values=run.values,
+                shifted=run.shifted,
                 grid=resolved.grid,
                 block=resolved.block,
                 counted=counted,
@@ -187,11 +189,11 @@ def _one(
     if why := too_large(resolved, state.device):
         record(False, why)
         return
-    if run.values in state.dropped:
-        record(False, f"skipped: {state.dropped[run.values]}")
+    if run.kind in state.dropped:
+        record(False, f"skipped: {state.dropped[run.kind]}")
         return
     with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
-        inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder))
+        inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder), run.shifted)
         try:
             wanted = _original(spec, run, original, inputs, state, atomics)
         except _Skipped as e:
@@ -207,7 +209,7 @@ def _one(
     told = True
     for arg, lane in output_lanes(spec):
         found = judge(arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent)
-        _note(state, found)
+        state.worst.note(found)
         if found.code is not None:
             record(False, found.message)
             raise Verdicted(found.code, f"{run}: {found.message}")
@@ -249,19 +251,19 @@ def _original(
             original.restart()
         if e.how == "timeout" and state.device == "emulator":
             raise _Skipped(f"too large for the emulator: {e.message}") from e
-        if run.values == "spec" or e.code not in _SUSPECT:
+        if run.own or e.code not in _SUSPECT:
             raise finding from e
-        _drop(run, state, f"the original itself fails on such values: {e.message[:200]}")
+        _drop(run, state, f"the original itself fails there: {e.message[:200]}")
     except Verdicted as e:
-        if run.values == "spec":
+        if run.own:
             raise
-        _drop(run, state, f"the original itself misbehaves on such values: {e.message[:200]}")
+        _drop(run, state, f"the original itself misbehaves there: {e.message[:200]}")
     return outputs
 
 
 def _drop(run: Run, state: _State, why: str) -> NoReturn:
     """Leave these values out from now on."""
-    state.dropped[run.values] = why
+    state.dropped[run.kind] = why
     raise _Skipped(f"skipped: {why}")
 
 
@@ -279,7 +281,7 @@ def _look(side: SideName, ran: Sequence[SideRan], run: Run, state: _State) -> No
     """Note what the emulator saw; what no kernel may do ends the stage, whatever the values are."""
     found = [f for r in ran for f in read_findings(side, run.case.name, r.findings)]
     grave = gravest(found)
-    if grave is None or side == "port" or run.values == "spec":
+    if grave is None or side == "port" or run.own:
         state.noted.add(found)
     if grave is not None:
         line = grave.line if side == "port" and grave.file.endswith(".py") and grave.line else None
@@ -355,35 +357,6 @@ def _tells(spec: Spec, state: _State, arg: BufferArg, lane: Lane, inputs: Inputs
         return False
     state.told.add(lane.name)
     return True
-
-
-def _note(state: _State, found: Judged) -> None:
-    """Keep the worst of each output over all runs."""
-    c, name = found.comparison, found.lane.name
-    state.rules.add(c.rule)
-    before = state.worst.get(name)
-    equal = c.bitwise_equal and (before is None or before.bitwise_equal)
-    if before is not None and (before.bad, before.max_abs, before.elements) >= (c.bad, c.max_abs, c.elements):
-        state.worst[name] = before.model_copy(update={"bitwise_equal": equal})
-        return
-    state.worst[name] = Difference(
-        output=name,
-        dtype=found.lane.dtype.name,
-        rule=c.rule,
-        elements=c.elements,
-        max_abs=c.max_abs,
-        max_rel=c.max_rel,
-        max_ulp=c.max_ulp,
-        bitwise_equal=equal,
-        port_fp64=c.port_fp64,
-        original_fp64=c.original_fp64,
-        limit=c.limit,
-        bad=c.bad,
-        first_bad=c.first_bad,
-        port_value=c.port_value,
-        original_value=c.original_value,
-        unwritten_by_both=found.unwritten_by_both,
-    )
 
 
 def _conclude(spec: Spec, state: _State) -> None:

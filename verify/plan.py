@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from verify.facts import kind_of
 from verify.inputs import Values, lanes
 from verify.resolve import Resolved, resolve
 from verify.spec import Case, Spec
@@ -31,6 +32,7 @@ _EMULATED_SMALL: tuple[Values, ...] = ("spec", "special")
 _EMULATED_EDGES: tuple[Values, ...] = ("rising", "few", "tiny")
 _EMULATED_BIG: tuple[Values, ...] = ("spec",)
 _BIG_THREADS = 1 << 14
+_BASE = 256  # what the allocations of a run are aligned to
 # Threads and elements of a case, together: a second or so of emulation at a few dozen instructions each.
 _MOST_WORK: Mapping[str, int] = {"boundary": 1 << 24, "typical": 1 << 24, "large": 1 << 22}
 
@@ -40,9 +42,20 @@ class Run:
     case: Case
     seed: int
     values: Values
+    shifted: bool = False  # addresses are aligned no better than they must be
+
+    @property
+    def kind(self) -> str:
+        """What tells it from other runs of its case, seeds apart."""
+        return kind_of(self.values, self.shifted)
+
+    @property
+    def own(self) -> bool:
+        """True where nothing is tried that the spec does not itself ask for."""
+        return self.values == "spec" and not self.shifted
 
     def __str__(self) -> str:
-        return f"case {self.case.name}, seed {self.seed}, values {self.values}"
+        return f"case {self.case.name}, seed {self.seed}, values {self.kind}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") ->
     runs: list[Run] = []
     for case in sorted(chosen, key=lambda c: _ORDER.index(c.role)):
         kinds = _VALUES[case.role]
-        big = resolve(spec, case).threads > _BIG_THREADS
+        big = _big(spec, case)
         if device == "emulator":
             kinds = _EMULATED_BIG if big else _EMULATED_SMALL
         if not free:  # other values would be the same ones: only new seeds then
@@ -80,7 +93,24 @@ def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") ->
         if device == "emulator" and ranges and case.role == "boundary" and not big:
             kinds += _EMULATED_EDGES if free else _EMULATED_EDGES[:2]
         runs += [Run(case, seed + i, v) for i, v in enumerate(kinds)]
-    return runs
+    return _with_shifted(spec, runs)
+
+
+def _with_shifted(spec: Spec, runs: list[Run]) -> list[Run]:
+    """With a run at badly aligned addresses, of the largest case that has odd values too."""
+    if not any(a.least_align < _BASE and not a.symbol for a in spec.buffers):
+        return runs
+    own = [r for r in runs if r.own and r.case.role != "large"]
+    small = [r for r in own if not _big(spec, r.case)] or own[:1]
+    if not small:
+        return runs
+    chosen = max(small, key=lambda r: sum(resolve(spec, r.case).elems.values()))
+    place = max(i for i, r in enumerate(runs) if r.case is chosen.case) + 1
+    return [*runs[:place], replace(chosen, shifted=True), *runs[place:]]
+
+
+def _big(spec: Spec, case: Case) -> bool:
+    return resolve(spec, case).threads > _BIG_THREADS
 
 
 def too_large(resolved: Resolved, device: Device) -> str:

@@ -31,17 +31,18 @@ class SideError(Exception):
 
 @dataclass(slots=True)
 class Inputs:
-    """Input bytes by buffer, written to files once for both sides."""
+    """Input bytes by buffer, written to files once for both sides. `shifted`: see buffers.run_once."""
 
     data: dict[str, Bytes]
     folder: Path
+    shifted: bool = False
     _files: dict[str, str] = field(default_factory=dict)
     _key: bytes = b""
 
     def key(self) -> bytes:
         """A digest of the bytes: equal inputs, equal keys."""
         if not self._key:
-            own = blake2b(digest_size=16)
+            own = blake2b(b"shifted" if self.shifted else b"", digest_size=16)
             for name, data in self.data.items():
                 own.update(f"{name} {len(data)}\0".encode())
                 own.update(np.ascontiguousarray(data).data)
@@ -187,6 +188,7 @@ class ChildSide:
             "case": case,
             "inputs": inputs.files(),
             "repeat": repeat,
+            "shifted": inputs.shifted,
             "out": str(scratch),
             "module": self.load.get("module", ""),
             "budget": self.budgets.get(case, 0),

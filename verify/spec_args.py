@@ -109,6 +109,9 @@ class Memory(Filled):
     """Bytes of an element, where elements are structs; then there are fields and no dtype."""
     fields: list[ElementField] = []
     """Members of such a struct."""
+    align: int | None = Field(default=None, ge=1, le=4096)
+    """Its address is a multiple of so many bytes, a power of two. Left out: as its elements need it, and one
+    case tries an address that is no more than that, unless the original fails there."""
 
     @field_validator("dtype")
     @classmethod
@@ -128,6 +131,8 @@ class Memory(Filled):
             raise ValueError("a buffer of structs lists its fields")
         if self.dtype is not None and self.fields:
             raise ValueError("fields belong to a buffer of structs (size), not to one with a dtype")
+        if self.align is not None and self.align & (self.align - 1):
+            raise ValueError(f"align is {self.align}, no power of two")
         for f in self.fields:
             if self.size is not None and f.offset + lookup(f.dtype).size > self.size:
                 raise ValueError(f"field '{f.name}' reaches past the element's {self.size} bytes")
@@ -136,6 +141,12 @@ class Memory(Filled):
     @property
     def element_bytes(self) -> int:
         return self.size if self.size is not None else lookup(self.dtype or "").size
+
+    @property
+    def least_align(self) -> int:
+        """Bytes that its address must be a multiple of."""
+        own = [lookup(f.dtype).size for f in self.fields] or [self.element_bytes]
+        return self.align or max(own)
 
 
 class BufferArg(Memory, Arg):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.dtypes import DType
+from verify.errors import Errors, errors, none_of, top
 from verify.inputs import decode
 from verify.spec import Tolerance
 
@@ -23,14 +24,9 @@ _VARIATION = 4.0
 # Of so few elements the original's worst error says little: by luck it may be none. There, being as near to
 # the original as the dtype's own tolerance is enough too.
 _FEW = 256
+_OFF_BY_LUCK = 0.05
 _SAMPLE = 1 << 22  # elements whose median error is taken
 _PART = 1 << 22  # elements that are float64 at a time
-_TINY = {
-    "f64": 2.0**-1022,
-    "f16": 2.0**-14,
-    "f8e4m3": 2.0**-6,
-    "f8e5m2": 2.0**-14,
-}  # smallest normal, else f32's
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,11 @@ class Comparison:
     original_fp64: float | None = None
     limit: str = ""
     note: str = ""
+    # against the reference where there is one; else of the port alone, against the original
+    port_errors: Errors | None = None
+    original_errors: Errors | None = None
+    # why the reference can't be right: the original is nowhere near it
+    reference_off: str = ""
 
 
 @dataclass(slots=True)
@@ -85,7 +86,10 @@ def compare(
     if not dtype.is_float:
         return _integers(port, original, same, again if order_dependent else ())
     if same and reference is None:  # equal bits need no arithmetic, whatever they mean
-        return Comparison("original", len(original), bitwise_equal=True, limit="equal bits")
+        right = none_of(len(original))
+        return Comparison(
+            "original", len(original), bitwise_equal=True, limit="equal bits", port_errors=right
+        )
     merged: Comparison | None = None
     with np.errstate(all="ignore"):  # infinities and NaN are compared on purpose
         scales = _scales(port, original, dtype, reference, again if order_dependent else ())
@@ -94,7 +98,20 @@ def compare(
             found = _floats(port[part], original[part], dtype, tolerance, ref, scales, order_dependent)
             merged = found if merged is None else _merge(merged, found, part.start)
     assert merged is not None
-    return replace(merged, bitwise_equal=same)
+    off = "" if reference is None else _off(scales, dtype)
+    return replace(merged, bitwise_equal=same, reference_off=off)
+
+
+def _off(scales: _Scales, dtype: DType) -> str:
+    """Why a reference is no measure, or "". Its distance from the original is what the port may be off, so a
+    wrong one would let wrong ports pass."""
+    most = dtype.eps**0.5
+    if scales.elements < _FEW:  # of a few sums, terms may cancel by luck
+        most = max(most, _OFF_BY_LUCK)
+    if scales.middle <= most * scales.reference_rms:
+        return ""
+    share = scales.middle / max(scales.reference_rms, 1e-300)
+    return f"the original is off by {share:.2g} of the rms at the median, more than {most:.2g}"
 
 
 def _parts(count: int) -> Iterator[slice]:
@@ -120,7 +137,13 @@ def _merge(a: Comparison, b: Comparison, start: int) -> Comparison:
         max_rel=max(a.max_rel, b.max_rel),
         max_ulp=max(a.max_ulp, b.max_ulp),
         port_fp64=None if a.port_fp64 is None else max(a.port_fp64, b.port_fp64 or 0.0),
+        port_errors=_both(a.port_errors, b.port_errors),
+        original_errors=_both(a.original_errors, b.original_errors),
     )
+
+
+def _both(a: Errors | None, b: Errors | None) -> Errors | None:
+    return a.plus(b) if a is not None and b is not None else None
 
 
 def _scales(
@@ -154,11 +177,6 @@ def _middle_error(values: Array, reference: Doubles, dtype: DType) -> float:
     error = np.abs(decode(values[::step], dtype) - reference[::step])
     finite = error[np.isfinite(error)]
     return float(np.median(finite)) if len(finite) else 0.0
-
-
-def _top(values: Doubles) -> float:
-    """The largest value; JSON has no infinity."""
-    return min(float(values.max(initial=0.0)), float(np.finfo(np.float64).max))
 
 
 def _scale(values: Doubles, rms: float) -> Doubles:
@@ -197,6 +215,11 @@ def _floats(
     count = int(bad.sum())
     first = int(np.argmax(bad)) if count else None
     base = np.where(finite, o, 1.0)
+    apart = errors(distance, base, _scale(base, scales.rms), dtype, finite)
+    own, originals = apart, None
+    if reference is not None:
+        own = _errors_against(p, reference, dtype, scales)
+        originals = _errors_against(o, reference, dtype, scales)
     return Comparison(
         rule="original" if reference is None else "fp64",
         elements=len(o),
@@ -205,13 +228,22 @@ def _floats(
         first_bad=first,
         port_value=None if first is None else repr(float(p[first])),
         original_value=None if first is None else repr(float(o[first])),
-        max_abs=_top(distance),
-        max_rel=_top(distance / _scale(base, scales.rms)),
-        max_ulp=_top(distance / _ulp(base, dtype)),
+        max_abs=apart.max_abs,
+        max_rel=apart.max_rel,
+        max_ulp=apart.max_ulp,
         port_fp64=error,
         original_fp64=None if reference is None else scales.worst_abs,
         limit=limit,
+        port_errors=own,
+        original_errors=originals,
     )
+
+
+def _errors_against(values: Doubles, reference: Doubles, dtype: DType, scales: _Scales) -> Errors:
+    known = np.isfinite(values) & np.isfinite(reference)
+    right = np.where(known, reference, 1.0)
+    distance = np.where(known, np.abs(values - reference), 0.0)
+    return errors(distance, right, _scale(right, scales.reference_rms), dtype, known)
 
 
 def _bits(a: Array) -> Array:
@@ -231,11 +263,6 @@ def _rms_of(parts: Iterable[Doubles]) -> float:
             total += float(np.sum((x / most) ** 2))
         count += len(x)
     return most * float(np.sqrt(total / count)) if count else 0.0
-
-
-def _ulp(values: Doubles, dtype: DType) -> Doubles:
-    magnitude = np.maximum(np.abs(values), _TINY.get(dtype.name, 2.0**-126))
-    return dtype.eps * np.exp2(np.floor(np.log2(magnitude)))
 
 
 def _allowance(o: Doubles, rms: float, dtype: DType, tolerance: Tolerance) -> tuple[Doubles, str]:
@@ -274,7 +301,7 @@ def _against_reference(
             most_abs = min(most_abs, middle)
     beyond = known & ((error > most_abs) | (error / scale > most_rel))
     limit = f"abs {most_abs:.3g}, rel {most_rel:.3g} ({k:g} x the original's fp64 error + ulp floor)"
-    return beyond, _top(error), limit
+    return beyond, top(error), limit
 
 
 def _integers(port: Array, original: Array, same: bool, again: Sequence[Array]) -> Comparison:
