@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, cast
 
+from verify.certificate import CertificateError
 from verify.compile import ARCHES
 from verify.counts import in_lines
 from verify.facts import MutationFacts
 from verify.options import DEVICES, mutate_of, score_of, with_values
+from verify.replay import Replay, replay, tell
 from verify.run import Options, verify_targets
 from verify.spec_file import SpecError
 from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
@@ -36,7 +38,13 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> _Parser:
     p = _Parser(prog="verify", description="Check ports against their CUDA originals.")
-    p.add_argument("dirs", nargs="+", type=Path, metavar="DIR", help="target folder, or a folder of targets")
+    p.add_argument("dirs", nargs="*", type=Path, metavar="DIR", help="target folder, or a folder of targets")
+    p.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="do again what this verdict.json says was done, and say what differs; DIR is then its target",
+    )
     p.add_argument(
         "--stages", default=",".join(STAGES), help="comma-separated, with what they need: %(default)s"
     )
@@ -125,25 +133,44 @@ def stages_of(text: str) -> tuple[StageName, ...]:
     return cast(tuple[StageName, ...], stages)
 
 
+def dirs_of(dirs: list[Path], certificate: Path | None) -> list[Path]:
+    """The folders of a command line. ValueError where there are too few, or too many beside --replay."""
+    if certificate is None and not dirs:
+        raise ValueError("name a target folder, or a verdict to --replay")
+    if certificate is not None and len(dirs) > 1:
+        raise ValueError("--replay takes one folder, the target's")
+    return dirs
+
+
 def check(
     dirs: list[Path],
     options: Options,
     *,
     as_json: bool = False,
+    certificate: Path | None = None,
     on_bug: Callable[[Exception], None] = _tell_bug,
 ) -> int:
-    """Verify the targets in `dirs`; returns the exit code of the README's table.
+    """Verify the targets in `dirs`, or do again what `certificate` tells of; returns the exit code of the
+    README's table.
 
     `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error.
     """
     verdicts: list[Verdict] = []
+    made: Replay | None = None
     failure = ""
     try:
-        for verdict in verify_targets(find_targets(dirs), options, _progress):
+        if certificate is not None:
+            made = replay(certificate, dirs[0] if dirs else None, options)
+            tell(made)
+        for verdict in verify_targets([] if made else find_targets(dirs), options, _progress):
             verdicts.append(verdict)
             print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
             _tell_counts(verdict)
-        code = exit_code(verdicts, options.min_score)
+        code = made.exit_code if made else exit_code(verdicts, options.min_score)
+    except CertificateError as e:
+        failure = f"CP6011: {e}"
+        print(failure, file=sys.stderr)
+        code = EXIT_USAGE
     except SpecError as e:
         failure = "\n".join(f"CP6001: {p}" for p in e.problems)
         print(failure, file=sys.stderr)
@@ -161,6 +188,8 @@ def check(
         code = EXIT_BUG
     if as_json and failure:
         print(Failure.of(code, failure).model_dump_json())
+    elif as_json and made is not None:
+        print(made.model_dump_json(exclude_none=True))
     elif as_json:
         print(Report(exit_code=code, verdicts=verdicts).model_dump_json(exclude_none=True))
     return code
@@ -189,7 +218,11 @@ def main(argv: list[str] | None = None) -> int:
         mutate=mutate,
         min_score=min_score,
     )
-    return check(args.dirs, options, as_json=args.json)
+    try:
+        dirs = dirs_of(args.dirs, args.replay)
+    except ValueError as e:
+        parser.error(str(e))
+    return check(dirs, options, as_json=args.json, certificate=args.replay)
 
 
 if __name__ == "__main__":

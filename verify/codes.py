@@ -14,6 +14,7 @@ CODES: dict[str, str] = {
     "CP6003": "port.py imports something a port may not import",
     "CP6004": "port.py lacks a function that the port contract asks for",
     "CP6005": "port.py uses a construct that a port may not use",
+    "CP6011": "the verdict that is to be replayed is damaged, too old, or about nothing that is here",
     # compile
     "CP6101": "port.py raised an error while it was imported",
     "CP6102": "the DSL refused to compile the port",

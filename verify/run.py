@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.baseline import baseline_of
+from verify.certificate import sealed
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
@@ -26,7 +27,7 @@ from verify.spec import Spec
 from verify.spec_check import load_checked
 from verify.spec_file import SpecError
 from verify.static import check_static
-from verify.verdict import STAGES, StageName, StageResult, Status, Verdict, conclude
+from verify.verdict import STAGES, Asked, StageName, StageResult, Status, Verdict, conclude
 from verify.where import Where, choose, emulator_gap
 
 __all__ = ["CompileJob", "Options", "compile_ports", "verify_target", "verify_targets"]
@@ -213,7 +214,7 @@ def _close(
 
 def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, options: Options) -> Verdict:
     status, proven = conclude(stages)
-    verdict = Verdict(
+    found = Verdict(
         target=str(target),
         kernel=spec.original.kernel,
         status=status,
@@ -222,9 +223,19 @@ def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, 
         hashes=hashes(target, spec),
         environment=describe(where.gpu),
         seed=options.seed,
+        asked=Asked(
+            stages=list(options.stages),
+            cases=list(options.cases),
+            device="gpu" if where.gpu is not None else "emulator" if where.emulator else "none",
+            arch=where.arch,
+            timeout=options.timeout,
+            mutate=options.mutate,
+        ),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
-    write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
+    verdict = sealed(found)
+    if options.write:
+        write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
     if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
         folder = target / "baselines"
         folder.mkdir(exist_ok=True)

@@ -74,6 +74,17 @@ class StageResult(Strict):
         return self
 
 
+class Asked(Strict):
+    """What a run was asked to do. `device` is where values were compared; `arch` what was compiled for."""
+
+    stages: list[StageName]
+    cases: list[str] = Field(default_factory=list)  # empty: all
+    device: Literal["gpu", "emulator", "none"]
+    arch: str
+    timeout: float
+    mutate: int | Literal["some", "all"] | None = None
+
+
 class Verdict(Strict):
     """All that was found for one target; replayable from the hashes, seeds and versions it records."""
 
@@ -86,7 +97,9 @@ class Verdict(Strict):
     hashes: dict[str, str] = Field(default_factory=dict)
     environment: dict[str, Any] = Field(default_factory=dict)
     seed: int = 0
+    asked: Asked | None = None
     created: str = ""
+    seal: str = ""  # sha256 of the rest
 
     def stage(self, name: StageName) -> StageResult | None:
         return next((s for s in self.stages if s.stage == name), None)

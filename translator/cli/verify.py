@@ -11,7 +11,9 @@ from translator.cli.options import Arch, Device, Json
 
 
 def verify(
-    dirs: Annotated[list[Path], typer.Argument(metavar="DIR", help="Target folders, or folders of targets.")],
+    dirs: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR", help="Target folders, or folders of targets.")
+    ] = None,
     stages: Annotated[
         str,
         typer.Option("--stages", metavar="NAMES", help="Comma-separated; each brings what it stands on."),
@@ -41,11 +43,19 @@ def verify(
         str,
         typer.Option("--min-score", metavar="X", help="Fail where a smaller share of them is turned away."),
     ] = "",
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FILE",
+            help="Do again what this verdict.json says was done, and say what differs; DIR is its target.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Check ports again from their folders alone: static checks, compilation, values, time."""
     from translator.runs import record_bug
-    from verify.__main__ import check, stages_of
+    from verify.__main__ import check, dirs_of, stages_of
     from verify.compile import ARCHES
     from verify.options import DEVICES, Options, mutate_of, score_of
 
@@ -78,4 +88,14 @@ def verify(
         mutate=mutants,
         min_score=least,
     )
-    return check(dirs, options, as_json=as_json, on_bug=lambda e: typer.echo(record_bug(e), err=True))
+    try:
+        folders = dirs_of(list(dirs or ()), certificate)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return check(
+        folders,
+        options,
+        as_json=as_json,
+        certificate=certificate,
+        on_bug=lambda e: typer.echo(record_bug(e), err=True),
+    )
