@@ -120,7 +120,7 @@ _Results = Iterator[tuple[int, list[int]]]
 def _original_sides(canary: Canary, place: Path, scratch: Path, arch: str) -> _Results:
     """(level, what its machine code gives), from the default level downwards."""
     from verify import sides
-    from verify.gpu import build_original
+    from verify.original_side import build_original
 
     with closing(sides.ChildSide(sides.ORIGINAL, {}, arch, _SECONDS)) as side:
         for level in LEVELS:

@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "CP7024": "the port wrote elements that the original leaves alone",
     "CP7025": "the arguments of the spec do not fit the original's parameters",
     "CP7026": "reference.py and the original are too far apart for its error to be a limit",
+    "CP7027": "the original can't be built in double, as the spec wants its reference",
     "CP7031": "the original's machine code gives other values than its PTX means",
     "CP7032": "the port's machine code gives other values than its PTX means",
     "CP7099": "verify itself failed; this is a bug",

@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from verify.counting import Watched, counted
-from verify.gpu import build_original, has_reference, reference_in
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
-from verify.parity import status_of
+from verify.original_side import build_original
+from verify.parity import not_compared
 from verify.plan import plan
+from verify.references import reference_for
 from verify.sides import EMULATED_ORIGINAL, EMULATED_PORT, ChildSide, SideError
 from verify.spec import Spec
 from verify.verdict import StageResult, Status
@@ -43,28 +44,31 @@ class Slot:
             try:
                 built = build_original(self.original, place, self.arch, Path(folder), lines=True)
             except SideError as e:
-                status = Status.NOT_RUN if e.code == "CP9003" else status_of(e.code)
-                return StageResult(
-                    stage="parity", target=str(target), status=status, code=e.code, message=e.message
-                )
+                return not_compared(target, e)
             ptx = str(Path(folder) / "ptx.lines")
             self.original.reload({"target": place, "ptx": ptx, "names": built.names})
             module = str((target / spec.port.module).resolve())
             self.port.reload({"target": place, "module": module, "arch": self.arch})
             original, port = Watched(self.original), Watched(self.port)
-            comparison = Comparison(
-                target,
-                spec,
-                plan(spec, options.cases, options.seed, "emulator"),
-                self.original,
-                self.port,
-                reference_in(self.original, target, options) if has_reference(target, spec) else None,
-                built.facts,
-                built.words,
-                "emulator",
-            )
-            found = compare(replace(comparison, original=original), port)
-            return with_mutants(comparison, _with_counts(spec, found, original, port), options)
+            runs = plan(spec, options.cases, options.seed, "emulator")
+            words, role = built.words, EMULATED_ORIGINAL
+            try:
+                with reference_for(target, spec, options, self.original, role, self.arch) as reference:
+                    comparison = Comparison(
+                        target,
+                        spec,
+                        runs,
+                        self.original,
+                        self.port,
+                        reference,
+                        built.facts,
+                        words,
+                        "emulator",
+                    )
+                    found = compare(replace(comparison, original=original), port)
+                    return with_mutants(comparison, _with_counts(spec, found, original, port), options)
+            except SideError as e:
+                return not_compared(target, e)
 
     def close(self) -> None:
         self.original.close()

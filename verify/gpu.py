@@ -6,31 +6,27 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from verify.bench import run_bench
-from verify.cubin import facts
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
-from verify.facts import CompileFacts, DoubtFacts
+from verify.facts import DoubtFacts
 from verify.levels import below
-from verify.mutate.trial import Comparison, with_mutants
+from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
-from verify.parity import Reference, run_parity, status_of
+from verify.original_side import BuiltOriginal, build_original
+from verify.parity import Reference, not_compared, run_parity
 from verify.plan import Run, plan
-from verify.sides import ORIGINAL, PORT, ChildSide, Inputs, SideError
+from verify.references import reference_for
+from verify.sides import ORIGINAL, PORT, ChildSide, SideError
 from verify.spec import Spec
 from verify.verdict import StageResult, Status
 
 if TYPE_CHECKING:
     from verify.emulated import Slot, Slots
 
-_BUILD_SECONDS = 400.0
 # Outcomes that wrong machine code can have, or hide behind.
 _DOUBTED = frozenset(
     {
@@ -104,11 +100,7 @@ def on_gpu(
             with closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as builder:
                 built = build_original(builder, place, gpu.arch, Path(folder))
         except SideError as e:
-            missing = e.code == "CP9003"
-            status = Status.NOT_RUN if missing else status_of(e.code)
-            return [
-                StageResult(stage="parity", target=str(target), status=status, code=e.code, message=e.message)
-            ]
+            return [not_compared(target, e)]
         cubin = Path(folder) / "cubin"
         load = {"target": place, "cubin": str(cubin), "names": built.names}
         with quiet.shared():
@@ -130,38 +122,6 @@ def on_gpu(
         return [parity, bench]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltOriginal:
-    """`names` as in original.Built; `words` say what built it."""
-
-    names: dict[str, str]
-    facts: CompileFacts
-    words: str
-
-
-def build_original(
-    child: ChildSide,
-    place: str,
-    arch: str,
-    folder: Path,
-    *,
-    lines: bool = False,
-    level: int | None = None,
-    original: Mapping[str, str] | None = None,
-) -> BuiltOriginal:
-    """Build the original in `child`; cubin and PTX go to `folder`. SideError where it does not build.
-
-    `original` replaces keys of the spec's [original]: another source, another kernel. `level` is that of the
-    machine code.
-    """
-    job = {"do": "build_original", "target": place, "arch": arch, "out": str(folder), "lines": lines}
-    job |= {"level": level, "original": dict(original or {})}
-    reply = child.once(job, _BUILD_SECONDS)
-    ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
-    words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])
-    return BuiltOriginal(reply["names"], facts(arch, reply["seconds"], ptx, cubin), words)
-
-
 def _parity(
     target: Path,
     spec: Spec,
@@ -177,15 +137,20 @@ def _parity(
         closing(ChildSide(ORIGINAL, load, gpu.arch, options.timeout)) as original,
         closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as numbers,
     ):
-        reference = reference_in(numbers, target, options) if has_reference(target, spec) else None
-        parity = run_parity(str(target), spec, runs, original, port, reference, built.facts, built.words)
-        if slots is not None and parity.status in _DOUBTED:
-            with slots.one() as slot:
-                parity = _doubt(target, spec, options, parity, original, port, numbers, reference, slot)
-        comparison = Comparison(
-            target, spec, runs, original, port, reference, built.facts, built.words, "gpu"
-        )
-        return with_mutants(comparison, parity, options)
+        try:
+            with reference_for(target, spec, options, numbers, ORIGINAL, gpu.arch) as reference:
+                comparison = Comparison(
+                    target, spec, runs, original, port, reference, built.facts, built.words, "gpu"
+                )
+                parity = compare(comparison)
+                if slots is not None and parity.status in _DOUBTED:
+                    with slots.one() as slot:
+                        parity = _doubt(
+                            target, spec, options, parity, original, port, numbers, reference, slot
+                        )
+                return with_mutants(comparison, parity, options)
+        except SideError as e:
+            return not_compared(target, e)
 
 
 def _doubt(
@@ -248,26 +213,3 @@ def _against_meaning(
     if judged.status is Status.PASSED:
         return f"the port gives what that PTX means in {len(judged.parity.runs)} runs"
     return f"compared with what that PTX means, the port is {judged.status}: {judged.code} {judged.message}"
-
-
-def has_reference(target: Path, spec: Spec) -> bool:
-    """True where reference.py is asked."""
-    return spec.tolerance.rule != "original" and (target / "reference.py").exists()
-
-
-def reference_in(child: ChildSide, target: Path, options: Options) -> Reference:
-    """reference.py, run in `child`."""
-
-    def run(case: str, inputs: Inputs) -> dict[str, npt.NDArray[np.float64]]:
-        with tempfile.TemporaryDirectory(prefix="cuteport-ref-") as out:
-            job = {
-                "do": "run_reference",
-                "target": str(target.resolve()),
-                "case": case,
-                "inputs": inputs.files(),
-                "out": out,
-            }
-            reply = child.once(job, options.timeout)
-            return {n: np.fromfile(p, np.float64) for n, p in reply["outputs"].items()}
-
-    return run

@@ -98,7 +98,8 @@ def judge(
     ]
     worst = max(found, key=lambda c: (c.bad, c.max_abs))
     if worst.reference_off:
-        message = f"reference.py can't be right about {lane.name}: {worst.reference_off}"
+        what = "the original in double" if tolerance.rule == "double" else "reference.py"
+        message = f"{what} can't be right about {lane.name}: {worst.reference_off}"
         return Judged(lane, worst, "CP7026", message, both)
     if not worst.bad:
         return Judged(lane, worst, None, "", both)

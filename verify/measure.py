@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from verify.extrapolate import law
-from verify.gpu import build_original
+from verify.original_side import build_original
 from verify.plan import too_large
 from verify.resolve import Resolved, resolve
 from verify.sides import EMULATED_ORIGINAL, ChildSide

@@ -41,6 +41,7 @@ _STATUS = {
     "CP7019": Status.AMBIGUOUS,
     "CP7025": Status.AMBIGUOUS,
     "CP7026": Status.AMBIGUOUS,
+    "CP7027": Status.AMBIGUOUS,
     "CP7099": Status.AMBIGUOUS,
     "CP7101": Status.AMBIGUOUS,
     "CP7104": Status.AMBIGUOUS,
@@ -147,6 +148,12 @@ def run_parity(
         seconds=round(time.monotonic() - start, 3),
         parity=facts,
     )
+
+
+def not_compared(target: Path, e: SideError) -> StageResult:
+    """The stage where it ended before a comparison could begin."""
+    status = Status.NOT_RUN if e.code == "CP9003" else status_of(e.code)
+    return StageResult(stage="parity", target=str(target), status=status, code=e.code, message=e.message)
 
 
 def status_of(code: str) -> Status:

@@ -92,10 +92,10 @@ class Tolerance(Strict):
     error by k times the original's; `atol` and `rtol` replace the dtype's own in the port-against-original
     rule. `order_dependent` says that float atomics or races over equal values make results vary."""
 
-    rule: Literal["fp64", "original"] | None = None
-    """`fp64`: the port's error against reference.py is bounded by the original's own. `original`: the
-    port is compared with the original within the dtype's tolerance. Left out: fp64 where there is a
-    reference.py."""
+    rule: Literal["fp64", "double", "original"] | None = None
+    """`fp64`: the port's error against reference.py is bounded by the original's own. `double`: the same,
+    against the original with its floats made doubles. `original`: the port is compared with the original
+    within the dtype's tolerance. Left out: fp64 where there is a reference.py, else original."""
     k: float = Field(default=2.0, gt=0)
     """The fp64 rule allows k times the original's error, and an ulp."""
     atol: float | None = Field(default=None, ge=0)
