@@ -1,4 +1,4 @@
-"""The original in double as a reference: what becomes of its source, and that the errors are the right ones."""
+"""The original in double as a reference: what becomes of its source; its errors are the right ones."""
 
 from __future__ import annotations
 
