@@ -273,12 +273,25 @@ def to_json(document: BaseModel) -> str:
     return made.encode("utf-8", "backslashreplace").decode()
 
 
-NAMES = ("port", "analyze", "verify", "map", "explain", "doctor", "error", "verdict", "spec", "spec-check")
+NAMES = (
+    "port",
+    "analyze",
+    "verify",
+    "map",
+    "explain",
+    "doctor",
+    "error",
+    "verdict",
+    "spec",
+    "spec-check",
+    "report",
+)
 
 
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
-    if name in ("verify", "verdict", "spec", "spec-check"):
+    if name in ("verify", "verdict", "spec", "spec-check", "report"):
+        from verify.report.command import ReportDocument
         from verify.spec import Spec
         from verify.spec_check import SpecDocument
         from verify.verdict import Report as VerifyDocument
@@ -289,6 +302,7 @@ def schema_of(name: str) -> str:
             "verdict": Verdict,
             "spec": Spec,
             "spec-check": SpecDocument,
+            "report": ReportDocument,
         }
         model = others[name]
     else:

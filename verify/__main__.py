@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from verify.options import DEVICES, mutate_of, score_of, with_values
 from verify.replay import Replay, replay, tell
 from verify.run import Options, verify_targets
 from verify.spec_file import SpecError
+from verify.summary import row_of
+from verify.terminal import Shown, reasons, show_table, worth_a_line
 from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -99,25 +102,31 @@ def _mutations(verdicts: list[Verdict]) -> list[MutationFacts]:
     return [p.mutation for p in parities if p.mutation is not None]
 
 
-def _progress(result: StageResult) -> None:
+def _progress(result: StageResult, shown: Shown) -> None:
+    name = Path(result.target).name
+    shown.step(f"{name}: {result.stage}: {result.status}")
+    mutation = result.parity.mutation if result.parity is not None else None
+    if shown.brief and mutation is None and not worth_a_line(result):
+        return
     where = f" {result.code}" if result.code else ""
     why = f" {result.message.splitlines()[0][:300]}" if result.message else ""
     line = f" (port.py:{result.line})" if result.line else ""
-    name = Path(result.target).name
-    print(f"{name}: {result.stage}: {result.status}{where}{why}{line}", file=sys.stderr, flush=True)
-    mutation = result.parity.mutation if result.parity is not None else None
+    shown.line(f"{name}: {result.stage}: {result.status}{where}{why}{line}")
     if mutation is not None:
-        print(f"{name}: {mutation.words}", file=sys.stderr, flush=True)
+        shown.line(f"{name}: {mutation.words}")
         for m in mutation.mutants:
             if m.fate == "survived":
-                print(f"{name}: survived: port.py:{m.line}: {m.what} ({m.id})", file=sys.stderr, flush=True)
+                shown.line(f"{name}: survived: port.py:{m.line}: {m.what} ({m.id})")
 
 
-def _tell_counts(verdict: Verdict) -> None:
+def _tell(verdict: Verdict, shown: Shown) -> None:
+    if shown.brief:  # the table at the end says it
+        return
+    shown.line(f"{verdict.target}: {verdict.status}: {verdict.proven}")
     parity = verdict.stage("parity")
     if parity is not None and parity.parity is not None and parity.parity.counts is not None:
         for line in in_lines(parity.parity.counts):
-            print(f"  {line}", file=sys.stderr, flush=True)
+            shown.line(f"  {line}")
 
 
 def _tell_bug(error: Exception) -> None:
@@ -149,12 +158,15 @@ def check(
     as_json: bool = False,
     certificate: Path | None = None,
     on_bug: Callable[[Exception], None] = _tell_bug,
+    shown: Shown | None = None,
 ) -> int:
     """Verify the targets in `dirs`, or do again what `certificate` tells of; returns the exit code of the
     README's table.
 
-    `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error.
+    `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error,
+    `shown` of everything else.
     """
+    shown = shown or Shown()
     verdicts: list[Verdict] = []
     made: Replay | None = None
     failure = ""
@@ -162,10 +174,11 @@ def check(
         if certificate is not None:
             made = replay(certificate, dirs[0] if dirs else None, options)
             tell(made)
-        for verdict in verify_targets([] if made else find_targets(dirs), options, _progress):
+        targets = [] if made else find_targets(dirs)
+        shown.begin(len(targets) * len(STAGES))
+        for verdict in verify_targets(targets, options, lambda r: _progress(r, shown)):
             verdicts.append(verdict)
-            print(f"{verdict.target}: {verdict.status}: {verdict.proven}", file=sys.stderr, flush=True)
-            _tell_counts(verdict)
+            _tell(verdict, shown)
         code = made.exit_code if made else exit_code(verdicts, options.min_score)
     except CertificateError as e:
         failure = f"CP6011: {e}"
@@ -186,6 +199,12 @@ def check(
         failure = f"{type(e).__name__}: {e}"
         on_bug(e)
         code = EXIT_BUG
+    finally:
+        shown.end()
+    if verdicts and not as_json:
+        show_table([row_of(v) for v in verdicts], shown)
+        for reason in reasons([s for v in verdicts for s in v.stages]) if shown.brief else ():
+            shown.line(reason)
     if as_json and failure:
         print(Failure.of(code, failure).model_dump_json())
     elif as_json and made is not None:
@@ -222,7 +241,12 @@ def main(argv: list[str] | None = None) -> int:
         dirs = dirs_of(args.dirs, args.replay)
     except ValueError as e:
         parser.error(str(e))
-    return check(dirs, options, as_json=args.json, certificate=args.replay)
+    try:
+        return check(dirs, options, as_json=args.json, certificate=args.replay)
+    except OSError as e:  # of stdout: its reader left, or its disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"the output can't be written: {e.strerror}", file=sys.stderr)
+        return EXIT_ENVIRONMENT
 
 
 if __name__ == "__main__":

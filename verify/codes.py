@@ -88,6 +88,11 @@ CODES: dict[str, str] = {
     "CP9102": "the measurement is too noisy to compare",
     "CP9103": "the timed runs' outputs differ from the original's",
     "CP9104": "the benchmark could not be run",
+    # a report on verdicts
+    "CP9501": "the target has no verdict",
+    "CP9502": "the verdict can't be read",
+    "CP9503": "a file of the target can't be shown",
+    "CP9504": "a file of the target is not what was verified",
 }
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from translator import __version__
-from translator.cli import analyze, doctor, emulate, explain, mapping, port, schema, spec, verify
+from translator.cli import analyze, doctor, emulate, explain, mapping, port, report, schema, spec, verify
 
 # What the parser raises for wrong usage; typer exports only this descendant of it.
 _WRONG_USAGE: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
@@ -35,6 +35,7 @@ app = typer.Typer(
 app.command("port")(port.port)
 app.command("analyze")(analyze.analyze)
 app.command("verify")(verify.verify)
+app.command("report")(report.report)
 app.command("emulate")(emulate.emulate)
 app.add_typer(spec.app, name="spec")
 app.command("map")(mapping.map_)

@@ -54,6 +54,7 @@ def verify(
     as_json: Json = False,
 ) -> int:
     """Check ports again from their folders alone: static checks, compilation, values, time."""
+    from translator.live import shown
     from translator.runs import record_bug
     from verify.__main__ import check, dirs_of, stages_of
     from verify.compile import ARCHES
@@ -98,4 +99,5 @@ def verify(
         as_json=as_json,
         certificate=certificate,
         on_bug=lambda e: typer.echo(record_bug(e), err=True),
+        shown=shown(),
     )

@@ -1,0 +1,205 @@
+"""What the page of one kernel says, brought into rows: a template only writes it down."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from pydantic import BaseModel
+
+from verify.counts import CountFacts, SideCounts
+from verify.facts import BenchFacts, CompileFacts, Difference, KernelResources, ParityFacts, RunFacts, Timing
+from verify.report.charts import Scale, Spread, around, axis, spread
+from verify.report.collect import Entry
+from verify.report.words import count, size
+from verify.verdict import StageResult, Verdict
+
+# What the templates write of each model. A field that is not here is shown all the same, by `more`.
+_WRITTEN: dict[type[BaseModel], str] = {
+    Verdict: "schema_version target kernel status proven stages hashes environment seed created algorithm",
+    StageResult: "stage target status code message line seconds compile parity sanitize bench",
+    CompileFacts: "arch compile_seconds ptx_bytes ptx_sha256 cubin_bytes cubin_sha256 kernels features",
+    ParityFacts: "device runs outputs rule deterministic order_dependent port_repeats original"
+    " original_builder open_questions findings doubts counts mutation",
+    Difference: "output dtype rule elements max_abs max_rel max_ulp bitwise_equal port_fp64 original_fp64"
+    " limit bad first_bad port_value original_value unwritten_by_both",
+    BenchFacts: "case grid block rating ratio ratio_low ratio_high port original method launches_per_sample"
+    " buffer_sets bytes_per_launch clocks notes",
+    Timing: "median_us p10_us p90_us samples gbytes_per_s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One figure of both sides; `mean` says what a difference means, where anybody knows."""
+
+    name: str
+    original: str
+    port: str
+    mean: str = ""
+
+    @property
+    def differs(self) -> bool:
+        return self.original != self.port
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """The runs of one case with one launch."""
+
+    case: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    values: str
+    seeds: str
+    counted: int
+    runs: int
+    notes: str
+
+
+def grouped(runs: Iterable[RunFacts]) -> list[RunGroup]:
+    """Runs by case and launch, in their order."""
+    found: dict[tuple[Any, ...], list[RunFacts]] = {}
+    for r in runs:
+        found.setdefault((r.case, r.grid, r.block), []).append(r)
+    return [
+        RunGroup(
+            case=case,
+            grid=grid,
+            block=block,
+            values=_repeated([r.values for r in group]),
+            seeds=_spans(sorted({r.seed for r in group})),
+            counted=sum(r.counted for r in group),
+            runs=len(group),
+            notes=_repeated([f"{r.values}: {r.note}" for r in group if r.note], "; "),
+        )
+        for (case, grid, block), group in found.items()
+    ]
+
+
+def _repeated(words: Sequence[str], between: str = ", ") -> str:
+    """`spec ×2, small_int`."""
+    return between.join(w if (n := words.count(w)) == 1 else f"{w} ×{n}" for w in dict.fromkeys(words))
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """`0–5, 9`."""
+    made: list[list[int]] = []
+    for n in numbers:
+        if made and made[-1][1] == n - 1:
+            made[-1][1] = n
+        else:
+            made.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in made)
+
+
+def resources(port: CompileFacts | None, original: CompileFacts | None) -> list[Pair]:
+    """What the compiled code of both sides takes and holds; an empty text for what one side does not tell."""
+    if port is None and original is None:
+        return []
+    rows = [Pair("architecture", original.arch if original else "", port.arch if port else "")]
+    old, new = (list(c.kernels) if c else [] for c in (original, port))
+    for k in range(max(len(old), len(new))):
+        a, b = (side[k] if k < len(side) else None for side in (old, new))
+        suffix = f" [{k}]" if max(len(old), len(new)) > 1 else ""
+        rows += [Pair(name + suffix, _of(a, key), _of(b, key)) for key, name in _RESOURCES]
+    features = dict.fromkeys([*(original.features if original else {}), *(port.features if port else {})])
+    for name in features:
+        sides = (str(c.features.get(name, 0)) if c else "" for c in (original, port))
+        rows.append(Pair(f"{name.replace('_', ' ')} in the PTX", *sides))
+    for key, name in (("ptx_bytes", "PTX"), ("cubin_bytes", "machine code")):
+        rows.append(Pair(name, *(size(getattr(c, key)) if c else "" for c in (original, port))))
+    return rows
+
+
+_RESOURCES = (
+    ("registers", "registers per thread"),
+    ("spill_bytes", "spilled bytes per thread"),
+    ("frame_bytes", "stack bytes per thread"),
+    ("static_shared_bytes", "static shared memory, bytes"),
+)
+
+
+def _of(kernel: KernelResources | None, key: str) -> str:
+    value = getattr(kernel, key) if kernel is not None else None
+    return "" if value is None else count(value)
+
+
+def counted(facts: CountFacts) -> list[Pair]:
+    """What both sides executed and moved in one case, in the emulator."""
+    a, b = facts.original, facts.port
+    rows = [Pair("instructions", count(a.instructions), count(b.instructions))]
+    rows += _each("{}", a.classes, b.classes)
+    rows += _each("global loads of {} bits", a.loads, b.loads)
+    rows += _each("global stores of {} bits", a.stores, b.stores)
+    for key in ("shared_loads", "shared_stores", "barriers"):
+        sides: list[int] = [getattr(s, key) for s in (a, b)]
+        if any(sides):
+            rows.append(Pair(key.replace("_", " "), *map(count, sides)))
+    for name in dict.fromkeys([*a.traffic, *b.traffic]):
+        rows.append(Pair(f"bytes of {name}, read + written", *(_moved(s, name) for s in (a, b))))
+    rows.append(Pair("distinct bytes moved", size(a.traffic_bytes), size(b.traffic_bytes)))
+    return rows
+
+
+def _each(name: str, old: dict[str, int], new: dict[str, int]) -> list[Pair]:
+    return [
+        Pair(name.format(k), *(count(s.get(k, 0)) for s in (old, new))) for k in dict.fromkeys([*old, *new])
+    ]
+
+
+def _moved(side: SideCounts, name: str) -> str:
+    moved = side.traffic.get(name)
+    return f"{size(moved.read)} + {size(moved.written)}" if moved is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeChart:
+    original: Markup
+    port: Markup
+    axis: Markup
+
+
+def time_chart(bench: BenchFacts) -> TimeChart | None:
+    """Both sides' times on one scale, which need not start at zero; None where a time is not above zero."""
+    sides = [_spread(t) for t in (bench.original, bench.port)]
+    values = [v for s in sides for v in (s.low, s.median, s.high)]
+    if not all(0 < v < float("inf") for v in values):
+        return None
+    scale: Scale = around(values)
+    drawn = [
+        spread(s, scale, side, f"{side}: {s.low:.4g} to {s.high:.4g} µs, median {s.median:.4g} µs")
+        for s, side in zip(sides, ("original", "port"), strict=True)
+    ]
+    return TimeChart(drawn[0], drawn[1], axis(scale))
+
+
+def _spread(t: Timing) -> Spread:
+    return Spread(t.p10_us, t.median_us, t.p90_us)
+
+
+def more(model: BaseModel | None) -> list[tuple[str, str]]:
+    """What a model holds that no template knows: recorded is shown, if plainly."""
+    if model is None:
+        return []
+    written = _WRITTEN[type(model)].split()
+    held = model.model_dump(mode="json", exclude_none=True)
+    return [
+        (name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in held.items()
+        if name not in written and value not in ("", [], {})
+    ]
+
+
+def replay(entry: Entry) -> str:
+    """The command that repeats a verdict."""
+    assert entry.verdict is not None
+    parity = entry.verdict.stage("parity")
+    device = parity.parity.device if parity is not None and parity.parity is not None else "auto"
+    return (
+        f"cuteport verify {shlex.quote(entry.verdict.target)} --seed {entry.verdict.seed} --device {device}"
+    )
