@@ -102,15 +102,20 @@ def axis(scale: Scale, most: int = 5) -> Markup:
     return _svg(20, f"axis from {scale.low:.4g} to {scale.high:.4g}", *parts)
 
 
-def histogram(counts: Sequence[int], label: str, kind: str = "port") -> Markup:
-    """Bars of equal width; a bar that is not empty is at least a pixel high."""
+def histogram(counts: Sequence[int], names: Sequence[str], kind: str, label: str) -> Markup:
+    """A bar for each count, its name below; names thin out where they are many. What is not zero can be seen."""
     most, width = max([*counts, 1]), 100 / max(1, len(counts))
-    bars = []
+    every = math.ceil(len(counts) / 12)
+    parts = []
     for k, n in enumerate(counts):
-        high = max(1.0, 60 * n / most) if n else 0.0
-        at = f'x="{_pc(k * width)}" y="{60 - high:.1f}" width="{_pc(width * 0.92)}" height="{high:.1f}"'
-        bars.append(f'<rect class="bar {kind}" {at}><title>{n}</title></rect>')
-    return _svg(61, label, *bars, _line("axis", 0, 60.5, 100, 60.5))
+        high = max(1.5, 48 * n / most) if n else 0.0
+        at = f'x="{_pc(k * width)}" y="{50 - high:.1f}" width="{_pc(width * 0.9)}" height="{high:.1f}"'
+        parts.append(f'<rect class="bar {kind}" {at}><title>{escape(names[k])}: {n}</title></rect>')
+        if k % every == 0:
+            middle = _pc((k + 0.45) * width)
+            parts.append(f'<text x="{middle}" y="64" text-anchor="middle">{escape(names[k])}</text>')
+    told = ", ".join(f"{name}: {n}" for name, n in zip(names, counts, strict=True))
+    return _svg(68, f"{label}: {told}", *parts, _line("axis", 0, 50.5, 100, 50.5))
 
 
 @dataclass(frozen=True, slots=True)

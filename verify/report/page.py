@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from pydantic import BaseModel
 
 from verify.counts import CountFacts, SideCounts
 from verify.facts import BenchFacts, CompileFacts, Difference, KernelResources, ParityFacts, RunFacts, Timing
-from verify.report.charts import Scale, Spread, around, axis, spread
+from verify.report.charts import Scale, Spread, around, axis, histogram, spread
 from verify.report.collect import Entry
 from verify.report.words import count, size
 from verify.verdict import StageResult, Verdict
@@ -26,7 +27,7 @@ _WRITTEN: dict[type[BaseModel], str] = {
     ParityFacts: "device runs outputs rule deterministic order_dependent port_repeats original"
     " original_builder open_questions findings doubts counts mutation",
     Difference: "output dtype rule elements max_abs max_rel max_ulp bitwise_equal port_fp64 original_fp64"
-    " limit bad first_bad port_value original_value unwritten_by_both",
+    " limit bad first_bad port_value original_value unwritten_by_both port_error original_error",
     BenchFacts: "case grid block rating ratio ratio_low ratio_high port original method launches_per_sample"
     " buffer_sets bytes_per_launch clocks notes",
     Timing: "median_us p10_us p90_us samples gbytes_per_s",
@@ -49,41 +50,52 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """The runs of one case with one launch."""
+    """The runs of one case with one launch. `values` are kinds of inputs, each with the letters of its notes."""
 
     case: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    values: str
+    values: tuple[tuple[str, str], ...]
     seeds: str
     counted: int
     runs: int
-    notes: str
 
 
-def grouped(runs: Iterable[RunFacts]) -> list[RunGroup]:
-    """Runs by case and launch, in their order."""
+def grouped(runs: Iterable[RunFacts]) -> tuple[list[RunGroup], list[tuple[str, str]]]:
+    """Runs by case and launch, in their order; and what the letters beside them mean."""
     found: dict[tuple[Any, ...], list[RunFacts]] = {}
+    letters: dict[str, str] = {}
     for r in runs:
         found.setdefault((r.case, r.grid, r.block), []).append(r)
-    return [
+        for note in _notes(r):
+            letters.setdefault(note, _letter(len(letters)))
+    groups = [
         RunGroup(
             case=case,
             grid=grid,
             block=block,
-            values=_repeated([r.values for r in group]),
+            values=_repeated([(r.kind, " ".join(letters[n] for n in _notes(r))) for r in group]),
             seeds=_spans(sorted({r.seed for r in group})),
             counted=sum(r.counted for r in group),
             runs=len(group),
-            notes=_repeated([f"{r.values}: {r.note}" for r in group if r.note], "; "),
         )
         for (case, grid, block), group in found.items()
     ]
+    return groups, [(letter, note) for note, letter in letters.items()]
 
 
-def _repeated(words: Sequence[str], between: str = ", ") -> str:
-    """`spec ×2, small_int`."""
-    return between.join(w if (n := words.count(w)) == 1 else f"{w} ×{n}" for w in dict.fromkeys(words))
+def _notes(run: RunFacts) -> list[str]:
+    return [n for n in run.note.split("; ") if n]
+
+
+def _letter(k: int) -> str:
+    return ("" if k < 26 else _letter(k // 26 - 1)) + "abcdefghijklmnopqrstuvwxyz"[k % 26]
+
+
+def _repeated(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Each pair once; `spec ×2` for two."""
+    times = Counter(pairs)
+    return tuple((word if n == 1 else f"{word} ×{n}", letters) for (word, letters), n in times.items())
 
 
 def _spans(numbers: Sequence[int]) -> str:
@@ -155,6 +167,53 @@ def _each(name: str, old: dict[str, int], new: dict[str, int]) -> list[Pair]:
 def _moved(side: SideCounts, name: str) -> str:
     moved = side.traffic.get(name)
     return f"{size(moved.read)} + {size(moved.written)}" if moved is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """One comparison of an output: what with what, and how far apart."""
+
+    what: str
+    max_abs: float | None
+    max_rel: float | None = None
+    max_ulp: float | None = None
+
+
+def errors(d: Difference) -> list[ErrorLine]:
+    """The port against the original, then both against reference.py where there is one."""
+    made = [ErrorLine("port − original", d.max_abs, d.max_rel, d.max_ulp)]
+    for side, known, worst in (
+        ("original", d.original_error, d.original_fp64),
+        ("port", d.port_error if d.original_error is not None else None, d.port_fp64),
+    ):
+        if known is not None:
+            made.append(ErrorLine(f"{side} − fp64", known.max_abs, known.max_rel, known.max_ulp))
+        elif worst is not None:
+            made.append(ErrorLine(f"{side} − fp64", worst))
+    return made
+
+
+def histograms(d: Difference) -> list[tuple[str, Markup]]:
+    """How many elements are how far off, in units in the last place, for each side that was measured."""
+    known = [(s, e) for s, e in (("original", d.original_error), ("port", d.port_error)) if e is not None]
+    used = max((k + 1 for _, e in known for k, n in enumerate(e.histogram) if n), default=0)
+    if not any(n for _, e in known for n in e.histogram[1:]):
+        return []  # nothing is off
+    last = max(len(e.histogram) for _, e in known) - 1
+    names = [_ulps(k, last) for k in range(used)]
+    return [
+        (side, histogram(e.histogram[:used], names, side, f"{d.output}: errors of the {side} in ulp"))
+        for side, e in known
+    ]
+
+
+def _ulps(k: int, last: int) -> str:
+    """The name of a bin: 0, below 1/2, below 1, below 2, and so on; the last holds what is larger."""
+    if k == 0:
+        return "0"
+    limit = 2.0 ** (k - 2) if k < last else 2.0 ** (k - 3)
+    told = "½" if limit == 0.5 else f"{limit:g}" if limit < 1e4 else f"2^{k - 2 if k < last else k - 3}"
+    return f"<{told}" if k < last else f"≥{told}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _environment() -> Environment:
     env.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     for name in ("tone", "gravity", "count", "figure", "micros", "seconds", "size", "share", "triple"):
         env.globals[name] = getattr(words, name)
-    for name in ("counted", "grouped", "more", "replay", "resources", "time_chart"):
+    for name in ("counted", "errors", "grouped", "histograms", "more", "replay", "resources", "time_chart"):
         env.globals[name] = getattr(page, name)
     env.globals |= {
         "compared": _compared,
