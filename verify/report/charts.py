@@ -103,7 +103,7 @@ def axis(scale: Scale, most: int = 5) -> Markup:
 
 
 def histogram(counts: Sequence[int], names: Sequence[str], kind: str, label: str) -> Markup:
-    """A bar for each count, its name below; names thin out where they are many. What is not zero can be seen."""
+    """A bar for each count, its name below; names thin out where they are many. Few are seen too."""
     most, width = max([*counts, 1]), 100 / max(1, len(counts))
     every = math.ceil(len(counts) / 12)
     parts = []

@@ -50,7 +50,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """The runs of one case with one launch. `values` are kinds of inputs, each with the letters of its notes."""
+    """The runs of one case with one launch. `values` are kinds of inputs, each with its note's letter."""
 
     case: str
     grid: tuple[int, int, int]
@@ -67,14 +67,14 @@ def grouped(runs: Iterable[RunFacts]) -> tuple[list[RunGroup], list[tuple[str, s
     letters: dict[str, str] = {}
     for r in runs:
         found.setdefault((r.case, r.grid, r.block), []).append(r)
-        for note in _notes(r):
-            letters.setdefault(note, _letter(len(letters)))
+        if r.note:
+            letters.setdefault(r.note, _letter(len(letters)))
     groups = [
         RunGroup(
             case=case,
             grid=grid,
             block=block,
-            values=_repeated([(r.kind, " ".join(letters[n] for n in _notes(r))) for r in group]),
+            values=_repeated([(r.kind, letters.get(r.note, "")) for r in group]),
             seeds=_spans(sorted({r.seed for r in group})),
             counted=sum(r.counted for r in group),
             runs=len(group),
@@ -82,10 +82,6 @@ def grouped(runs: Iterable[RunFacts]) -> tuple[list[RunGroup], list[tuple[str, s
         for (case, grid, block), group in found.items()
     ]
     return groups, [(letter, note) for note, letter in letters.items()]
-
-
-def _notes(run: RunFacts) -> list[str]:
-    return [n for n in run.note.split("; ") if n]
 
 
 def _letter(k: int) -> str:
