@@ -106,7 +106,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=lambda v: visible(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
+        finalize=lambda v: v if isinstance(v, Markup) else visible(str(v)),
     )
     env.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     for name in ("tone", "gravity", "count", "figure", "micros", "seconds", "size", "share", "triple"):

@@ -138,7 +138,7 @@ class Browser:
     def until(self, expression: str, limit: float = 60.0) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + limit
-        while not self.value(expression):
+        while not self.value(f"!!({expression})"):
             if time.monotonic() > end:
                 raise TimeoutError(expression)
             time.sleep(0.02)

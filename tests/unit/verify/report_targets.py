@@ -69,27 +69,56 @@ def mutation() -> MutationFacts:
         MutantFacts(id="b", kind="store", line=10, what="without the store", fate="killed", code="CP7012"),
     ]
     return MutationFacts(
-        available=9, seed=3, seconds=1.5, killed=1, survived=1, equivalent=0, invalid=0, unjudged=0, share=0.5,
-        kinds={"bound": {"survived": 1}, "store": {"killed": 1}}, codes={"CP7012": 1}, mutants=mutants,
-    )  # fmt: skip
+        available=9,
+        seed=3,
+        seconds=1.5,
+        killed=1,
+        survived=1,
+        equivalent=0,
+        invalid=0,
+        unjudged=0,
+        share=0.5,
+        kinds={"bound": {"survived": 1}, "store": {"killed": 1}},
+        codes={"CP7012": 1},
+        mutants=mutants,
+    )
 
 
 def parity(**changes: Any) -> ParityFacts:
     side = SideCounts(
-        instructions=123456, classes={"integer": 100000, "float": 23456}, loads={"32": 77}, barriers=8,
-        traffic={"x": Moved(read=4096, written=0)}, traffic_bytes=4096,
-    )  # fmt: skip
+        instructions=123456,
+        classes={"integer": 100000, "float": 23456},
+        loads={"32": 77},
+        barriers=8,
+        traffic={"x": Moved(read=4096, written=0)},
+        traffic_bytes=4096,
+    )
     error = ErrorFacts(max_abs=3e-7, max_rel=2e-6, max_ulp=1.75, histogram=[0, 90, 8, 2, 0, 0])
     facts: dict[str, Any] = {
         "device": "emulator",
         "runs": [
-            RunFacts(case="n=17", seed=s, values=v, grid=(3, 1, 1), block=(256, 2, 1), counted=s < 2, note=note)
-            for s, v, note in ((0, "spec", ""), (1, "tiny", "no fp64 reference here"), (2, "constant", "null"))
+            RunFacts(
+                case="n=17", seed=s, values=v, grid=(3, 1, 1), block=(256, 2, 1), counted=s < 2, note=note
+            )
+            for s, v, note in (
+                (0, "spec", ""),
+                (1, "tiny", "no fp64 reference here"),
+                (2, "constant", "null"),
+            )
         ],
         "outputs": [
             Difference(
-                output="x", dtype="f32", rule="fp64", elements=67108864, max_abs=1.25e-07, max_rel=3e-6,
-                max_ulp=2.0, port_fp64=3e-7, original_fp64=3e-7, limit="abs 1e-06", port_error=error,
+                output="x",
+                dtype="f32",
+                rule="fp64",
+                elements=67108864,
+                max_abs=1.25e-07,
+                max_rel=3e-6,
+                max_ulp=2.0,
+                port_fp64=3e-7,
+                original_fp64=3e-7,
+                limit="abs 1e-06",
+                port_error=error,
                 original_error=error,
             )
         ],
@@ -99,21 +128,32 @@ def parity(**changes: Any) -> ParityFacts:
         "port_repeats": 3,
         "original": compiled(64),
         "original_builder": "NVRTC 13.0.88",
-        "doubts": [DoubtFacts(side="port", runs=3, equal=1, rule="tolerance", left_open=["rsqrt.approx.f32"])],
+        "doubts": [
+            DoubtFacts(side="port", runs=3, equal=1, rule="tolerance", left_open=["rsqrt.approx.f32"])
+        ],
         "counts": CountFacts(case="typical", original=side, port=side),
         "mutation": mutation(),
-    }  # fmt: skip
+    }
     return ParityFacts(**(facts | changes))
 
 
 def bench() -> BenchFacts:
     return BenchFacts(
-        case="large", grid=(132, 1, 1), block=(256, 1, 1), rating="FASTER", ratio=1.25, ratio_low=1.24,
-        ratio_high=1.26, method="CUDA graph replays", launches_per_sample=3, buffer_sets=2,
-        bytes_per_launch=536887296, clocks={"clocks.sm": "1980"},
+        case="large",
+        grid=(132, 1, 1),
+        block=(256, 1, 1),
+        rating="FASTER",
+        ratio=1.25,
+        ratio_low=1.24,
+        ratio_high=1.26,
+        method="CUDA graph replays",
+        launches_per_sample=3,
+        buffer_sets=2,
+        bytes_per_launch=536887296,
+        clocks={"clocks.sm": "1980"},
         port=Timing(median_us=109.04, p10_us=108.0, p90_us=111.0, samples=120, gbytes_per_s=3970.0),
         original=Timing(median_us=136.3, p10_us=136.1, p90_us=136.9, samples=120, gbytes_per_s=3200.0),
-    )  # fmt: skip
+    )
 
 
 def stage(name: StageName, status: Status = Status.PASSED, **facts: Any) -> StageResult:
@@ -190,9 +230,19 @@ def wrong(folder: Path) -> Path:
     """One output has wrong elements."""
     write_folder(folder)
     bad = Difference(
-        output="x", dtype="f32", rule="original", elements=17, max_abs=4.5, max_rel=1.0, max_ulp=1e9, bad=3,
-        first_bad=11, port_value="0.0", original_value="4.5", limit="abs 1e-06",
-    )  # fmt: skip
+        output="x",
+        dtype="f32",
+        rule="original",
+        elements=17,
+        max_abs=4.5,
+        max_rel=1.0,
+        max_ulp=1e9,
+        bad=3,
+        first_bad=11,
+        port_value="0.0",
+        original_value="4.5",
+        limit="abs 1e-06",
+    )
     facts = parity(outputs=[bad], mutation=None, counts=None)
     failed = stage(
         "parity", Status.WRONG_VALUES, code="CP7012", message="3 of 17 elements differ", parity=facts

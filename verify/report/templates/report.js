@@ -148,7 +148,9 @@
     panes.addEventListener("mouseleave", clear);
     panes.addEventListener("click", (event) => {
       const row = event.target.closest(".l");
-      if (row && !event.target.closest("a") && getSelection().isCollapsed) location.replace(`#${row.id}`);
+      if (!row || !getSelection().isCollapsed || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      location.replace(`#${row.id}`); // replaced: Back leads to the table, however many lines were looked at
     });
     panes.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
