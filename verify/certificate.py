@@ -19,10 +19,11 @@ class CertificateError(Exception):
 def sealed(verdict: Verdict) -> Verdict:
     """The verdict with its seal. A seal shows damage and careless edits; whoever forges one can renew it, so
     belief comes from replaying."""
-    return verdict.model_copy(update={"seal": _seal(verdict.model_dump(mode="json", exclude_none=True))})
+    return verdict.model_copy(update={"seal": seal_of(verdict.model_dump(mode="json", exclude_none=True))})
 
 
-def _seal(data: dict[str, Any]) -> str:
+def seal_of(data: dict[str, Any]) -> str:
+    """The seal that belongs to a verdict as JSON, whatever seal it holds."""
     plain = {k: v for k, v in data.items() if k != "seal"}
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -48,6 +49,6 @@ def read_certificate(path: Path) -> Verdict:
         raise CertificateError(f"{path}: no verdict: {where}: {first['msg']}") from e
     if verdict.asked is None or not verdict.seal:
         raise CertificateError(f"{path}: written by an earlier version, which did not say what was asked for")
-    if verdict.seal != _seal(data):
+    if verdict.seal != seal_of(data):
         raise CertificateError(f"{path}: changed after it was written: its seal does not fit")
     return verdict

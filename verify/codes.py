@@ -93,6 +93,7 @@ CODES: dict[str, str] = {
     "CP9502": "the verdict can't be read",
     "CP9503": "a file of the target can't be shown",
     "CP9504": "a file of the target is not what was verified",
+    "CP9505": "the verdict was changed after it was written",
 }
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from verify.certificate import seal_of
 from verify.report.visible import lines_of
 from verify.verdict import Report, Verdict
 
 _VERDICT, _SPEC, _PORT, _SLICE, _MAP = "verdict.json", "spec.toml", "port.py", "device.cu", "line_map.json"
 _DEEPEST = 3  # folders below the one given in which targets are looked for
 _LARGEST = 4 << 20  # bytes of a source that is shown
-NO_VERDICT, UNREADABLE, NO_SOURCE, CHANGED = "CP9501", "CP9502", "CP9503", "CP9504"
+NO_VERDICT, UNREADABLE, NO_SOURCE, CHANGED, BROKEN_SEAL = "CP9501", "CP9502", "CP9503", "CP9504", "CP9505"
 
 
 class NothingToReportError(Exception):
@@ -149,7 +150,12 @@ def _read_verdict(path: Path, problems: list[Problem]) -> Verdict | None:
         if head.schema_version != 1:
             problems.append(Problem(UNREADABLE, f"schema {head.schema_version} is not known here, only 1"))
             return None
-        return Verdict.model_validate_json(data)
+        verdict = Verdict.model_validate_json(data)
+        if verdict.seal and verdict.seal != seal_of(json.loads(data)):
+            problems.append(
+                Problem(BROKEN_SEAL, f"{_VERDICT} changed after it was written: its seal does not fit")
+            )
+        return verdict
     except FileNotFoundError:
         problems.append(Problem(NO_VERDICT, f"no {_VERDICT} in {path.parent}"))
     except (OSError, ValidationError) as error:

@@ -21,7 +21,8 @@ from verify.verdict import StageResult, Verdict
 
 # What the templates write of each model. A field that is not here is shown all the same, by `more`.
 _WRITTEN: dict[type[BaseModel], str] = {
-    Verdict: "schema_version target kernel status proven stages hashes environment seed created algorithm",
+    Verdict: "schema_version target kernel status proven stages hashes environment seed created algorithm"
+    " asked seal",
     StageResult: "stage target status code message line seconds compile parity sanitize bench",
     CompileFacts: "arch compile_seconds ptx_bytes ptx_sha256 cubin_bytes cubin_sha256 kernels features",
     ParityFacts: "device runs outputs rule deterministic order_dependent port_repeats original"
@@ -253,6 +254,8 @@ def more(model: BaseModel | None) -> list[tuple[str, str]]:
 def replay(entry: Entry) -> str:
     """The command that repeats a verdict."""
     assert entry.verdict is not None
+    if entry.verdict.asked is not None and entry.verdict.seal:
+        return f"cuteport verify --replay {shlex.quote(f'{entry.verdict.target}/verdict.json')}"
     parity = entry.verdict.stage("parity")
     device = parity.parity.device if parity is not None and parity.parity is not None else "auto"
     return (

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import report_targets as targets
 
+from verify.certificate import sealed
 from verify.report.collect import NothingToReportError, collect
 from verify.report.command import NoReportError, make
 from verify.report.render import rows_of, totals
+from verify.run import write_json
 from verify.verdict import Report, Verdict
 
 
@@ -91,6 +93,16 @@ def test_each_kind_of_damage_is_told_and_costs_the_others_nothing(tmp_path: Path
     }  # fmt: skip
     assert statuses["none"] == "NOT_RUN"
     assert statuses["whole"] == "PASSED"
+
+
+def test_a_seal_that_does_not_fit_is_told(tmp_path: Path) -> None:
+    folder = targets.passed(tmp_path / "t")
+    plain = Verdict.model_validate_json((folder / "verdict.json").read_bytes())
+    write_json(folder / "verdict.json", sealed(plain).model_dump(mode="json", exclude_none=True))
+    assert told(tmp_path) == {"t": []}
+    text = (folder / "verdict.json").read_text()
+    (folder / "verdict.json").write_text(text.replace('"seed": 7', '"seed": 8'))
+    assert told(tmp_path) == {"t": ["CP9505"]}
 
 
 def test_what_verdicts_say_is_no_failure_of_the_report(tmp_path: Path) -> None:
