@@ -4,7 +4,7 @@ screen; colours come from classes."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -116,6 +116,28 @@ def histogram(counts: Sequence[int], names: Sequence[str], kind: str, label: str
             parts.append(f'<text x="{middle}" y="64" text-anchor="middle">{escape(names[k])}</text>')
     told = ", ".join(f"{name}: {n}" for name, n in zip(names, counts, strict=True))
     return _svg(68, f"{label}: {told}", *parts, _line("axis", 0, 50.5, 100, 50.5))
+
+
+def roofline(x: float, rates: Mapping[str, float], slope: float, peak: float) -> Markup:
+    """Rates by kind under the lesser of `slope` times x and `peak`, both axes logarithmic."""
+    ridge = peak / slope
+    across = Scale(min(x, ridge) / 4, max(x, ridge) * 4, log=True)
+    up = Scale(min([*rates.values(), slope * across.low]) / 1.3, peak * 1.8, log=True)
+
+    def y(value: float) -> str:
+        return _pc(100 - up(value))
+
+    parts = [
+        _line("roof", 0, y(slope * across.low), across(ridge), y(peak)),
+        _line("roof", across(ridge), y(peak), 100, y(peak)),
+        _line("mark", across(x), "0", across(x), "100%"),
+    ]
+    for (kind, rate), (side, shift) in zip(rates.items(), (("end", -8), ("start", 8)), strict=True):
+        at = f'cx="{_pc(across(x))}" cy="{y(rate)}"'
+        word = f'x="{_pc(across(x))}" y="{y(rate)}" dx="{shift}" dy="4" text-anchor="{side}"'
+        parts += [f'<circle class="dot {kind}" {at} r="4"/>', f"<text {word}>{escape(kind)}</text>"]
+    label = f"roofline at {x:.3g} float instructions per byte"
+    return _svg(170, label, *parts) + axis(across)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from verify.counts import CountFacts, SideCounts
 from verify.facts import BenchFacts, CompileFacts, Difference, KernelResources, ParityFacts, RunFacts, Timing
-from verify.report.charts import Scale, Spread, around, axis, histogram, spread
+from verify.report.charts import histogram
 from verify.report.collect import Entry
 from verify.report.words import count, size
 from verify.verdict import StageResult, Verdict
@@ -30,8 +30,9 @@ _WRITTEN: dict[type[BaseModel], str] = {
     Difference: "output dtype rule elements max_abs max_rel max_ulp bitwise_equal port_fp64 original_fp64"
     " limit bad first_bad port_value original_value unwritten_by_both port_error original_error",
     BenchFacts: "case grid block rating ratio ratio_low ratio_high port original method launches_per_sample"
-    " buffer_sets bytes_per_launch clocks notes",
-    Timing: "median_us p10_us p90_us samples gbytes_per_s",
+    " buffer_sets bytes_per_launch clocks notes sm_mhz throttled_by launch first_call floor original_build"
+    " checked also",
+    Timing: "median_us p10_us p90_us samples gbytes_per_s quantiles",
 }
 
 
@@ -211,31 +212,6 @@ def _ulps(k: int, last: int) -> str:
     limit = 2.0 ** (k - 2) if k < last else 2.0 ** (k - 3)
     told = "½" if limit == 0.5 else f"{limit:g}" if limit < 1e4 else f"2^{k - 2 if k < last else k - 3}"
     return f"<{told}" if k < last else f"≥{told}"
-
-
-@dataclass(frozen=True, slots=True)
-class TimeChart:
-    original: Markup
-    port: Markup
-    axis: Markup
-
-
-def time_chart(bench: BenchFacts) -> TimeChart | None:
-    """Both sides' times on one scale, which need not start at zero; None where a time is not above zero."""
-    sides = [_spread(t) for t in (bench.original, bench.port)]
-    values = [v for s in sides for v in (s.low, s.median, s.high)]
-    if not all(0 < v < float("inf") for v in values):
-        return None
-    scale: Scale = around(values)
-    drawn = [
-        spread(s, scale, side, f"{side}: {s.low:.4g} to {s.high:.4g} µs, median {s.median:.4g} µs")
-        for s, side in zip(sides, ("original", "port"), strict=True)
-    ]
-    return TimeChart(drawn[0], drawn[1], axis(scale))
-
-
-def _spread(t: Timing) -> Spread:
-    return Spread(t.p10_us, t.median_us, t.p90_us)
 
 
 def more(model: BaseModel | None) -> list[tuple[str, str]]:

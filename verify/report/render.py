@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from verify.codes import CODES
-from verify.report import charts, page, words
+from verify.report import charts, page, times, words
 from verify.report.code import LineTable, panes_of
 from verify.report.collect import NO_VERDICT, Entry
 from verify.report.visible import visible
@@ -111,8 +111,10 @@ def _environment() -> Environment:
     env.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     for name in ("tone", "gravity", "count", "figure", "micros", "seconds", "size", "share", "triple"):
         env.globals[name] = getattr(words, name)
-    for name in ("counted", "errors", "grouped", "histograms", "more", "replay", "resources", "time_chart"):
+    for name in ("counted", "errors", "grouped", "histograms", "more", "replay", "resources"):
         env.globals[name] = getattr(page, name)
+    for name in ("clocks", "floors", "roof", "time_chart"):
+        env.globals[name] = getattr(times, name)
     env.globals |= {
         "compared": _compared,
         "diff": _diff,

@@ -54,6 +54,10 @@ def seconds(s: float) -> str:
     """As in 30.5 s, 210 ms, 12 min 3 s."""
     if s >= 120:
         return f"{int(s) // 60} min {int(s) % 60} s"
+    if s < 1e-3:
+        return f"{1e6 * s:.0f}\u00a0µs"
+    if s < 0.01:
+        return f"{1e3 * s:.2f}\u00a0ms"
     if s < 1:
         return f"{1000 * s:.0f}\u00a0ms"
     return f"{s:.1f}\u00a0s" if s >= 9.95 else f"{s:.2f}\u00a0s"
