@@ -11,7 +11,7 @@ from verify.verdict import Status
 SideName = Literal["original", "port"]
 
 # A race whose winner does not matter: told, but no reason to doubt a result.
-BENIGN = frozenset({"CP8013"})
+_BENIGN = frozenset({"CP8013"})
 _TIMEOUT = "CP8041"
 
 
@@ -36,7 +36,7 @@ def read_findings(side: SideName, case: str, raw: Iterable[Mapping[str, Any]]) -
 
 def gravest(found: Iterable[FindingFacts]) -> FindingFacts | None:
     """The first finding that is no mere note; the budget counts only where nothing else explains it."""
-    grave = [f for f in found if f.code not in BENIGN]
+    grave = [f for f in found if f.code not in _BENIGN]
     return min(grave, key=lambda f: f.code == _TIMEOUT, default=None)
 
 

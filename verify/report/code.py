@@ -15,7 +15,7 @@ from pygments.token import Token
 
 from verify.codes import CODES
 from verify.facts import FindingFacts
-from verify.findings import BENIGN
+from verify.findings import gravest
 from verify.report.collect import Entry, Source
 from verify.report.visible import visible
 from verify.verdict import StageResult
@@ -168,7 +168,7 @@ def _of_side(findings: Sequence[FindingFacts], side: str, source: Source) -> lis
     for f in findings:
         name = f.file.replace("\\", "/").rpartition("/")[2]
         if f.side == side and f.line and (name == source.name or (side == "port" and not name)):
-            tone: Tone = "warn" if f.code in BENIGN else "bad"
+            tone: Tone = "warn" if gravest([f]) is None else "bad"
             made.append(Note(f.line, tone, f.code, f"{f.message} (case {f.case})"))
     return made
 
