@@ -118,8 +118,11 @@ def histogram(counts: Sequence[int], names: Sequence[str], kind: str, label: str
     return _svg(68, f"{label}: {told}", *parts, _line("axis", 0, 50.5, 100, 50.5))
 
 
-def roofline(x: float, rates: Mapping[str, float], slope: float, peak: float) -> Markup:
-    """Rates by kind under the lesser of `slope` times x and `peak`, both axes logarithmic."""
+def roofline(
+    x: float, rates: Mapping[str, float], slope: float, peak: float, names: tuple[str, str]
+) -> Markup:
+    """Rates by kind under the lesser of `slope` times x and `peak`, whose names are given; both axes
+    logarithmic."""
     ridge = peak / slope
     across = Scale(min(x, ridge) / 4, max(x, ridge) * 4, log=True)
     up = Scale(min([*rates.values(), slope * across.low]) / 1.3, peak * 1.8, log=True)
@@ -131,6 +134,8 @@ def roofline(x: float, rates: Mapping[str, float], slope: float, peak: float) ->
         _line("roof", 0, y(slope * across.low), across(ridge), y(peak)),
         _line("roof", across(ridge), y(peak), 100, y(peak)),
         _line("mark", across(x), "0", across(x), "100%"),
+        f'<text x="0" y="{y(slope * across.low)}" dy="-14">{escape(names[0])}</text>',
+        f'<text x="100%" y="{y(peak)}" dy="-6" text-anchor="end">{escape(names[1])}</text>',
     ]
     for (kind, rate), (side, shift) in zip(rates.items(), (("end", -8), ("start", 8)), strict=True):
         at = f'cx="{_pc(across(x))}" cy="{y(rate)}"'

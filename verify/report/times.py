@@ -57,7 +57,9 @@ def roof(bench: BenchFacts) -> Markup:
     if min(moved, bench.port.median_us, bench.original.median_us) <= 0:
         return Markup("")
     rates = {"original": done / bench.original.median_us, "port": done / bench.port.median_us}
-    return roofline(done / moved, rates, floor.gbytes_per_s * 1e3, done / floor.arithmetic_us)
+    peak = done / floor.arithmetic_us  # instructions per µs
+    names = f"{floor.gbytes_per_s:.0f} GB/s", f"{peak / 1e6:.3g} T instructions/s"
+    return roofline(done / moved, rates, floor.gbytes_per_s * 1e3, peak, names)
 
 
 def floors(bench: BenchFacts) -> list[tuple[str, str]]:
