@@ -107,8 +107,9 @@ def _spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in made)
 
 
-def resources(port: CompileFacts | None, original: CompileFacts | None) -> list[Pair]:
-    """What the compiled code of both sides takes and holds; an empty text for what one side does not tell."""
+def resources(port: CompileFacts | None, original: CompileFacts | None, features: bool = True) -> list[Pair]:
+    """What the compiled code of both sides takes and, with `features`, holds; an empty text for what one side
+    does not tell."""
     if port is None and original is None:
         return []
     rows = [Pair("architecture", original.arch if original else "", port.arch if port else "")]
@@ -117,8 +118,8 @@ def resources(port: CompileFacts | None, original: CompileFacts | None) -> list[
         a, b = (side[k] if k < len(side) else None for side in (old, new))
         suffix = f" [{k}]" if max(len(old), len(new)) > 1 else ""
         rows += [Pair(name + suffix, _of(a, key), _of(b, key)) for key, name in _RESOURCES]
-    features = dict.fromkeys([*(original.features if original else {}), *(port.features if port else {})])
-    for name in features:
+    telling = [name for side in (original, port) if side and features for name in side.features]
+    for name in dict.fromkeys(telling):
         sides = (str(c.features.get(name, 0)) if c else "" for c in (original, port))
         rows.append(Pair(f"{name.replace('_', ' ')} in the PTX", *sides))
     for key, name in (("ptx_bytes", "PTX"), ("cubin_bytes", "machine code")):
