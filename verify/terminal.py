@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verify.report.visible import visible
-from verify.report.words import size
+from verify.report.words import score, size
 from verify.summary import Row, geometric_mean
 from verify.verdict import StageResult, Status
 
@@ -64,8 +64,7 @@ def show_table(rows: Sequence[Row], shown: Shown) -> None:
 
 def _cells(r: Row) -> tuple[str, ...]:
     runs = "" if r.runs is None else f"{r.runs} emulated" if r.device == "emulator" else str(r.runs)
-    score = "" if r.score is None else f"{r.score:.2f}"
-    return r.status, visible(r.name), r.code, runs, r.error_words, score, r.ratio_words
+    return r.status, visible(r.name), r.code, runs, r.error_words, score(r.score), r.ratio_words
 
 
 def show_report(made: Made, shown: Shown) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from verify.report.visible import visible
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -57,8 +59,12 @@ def around(values: Sequence[float], margin: float = 0.08) -> Scale:
     return Scale(low - room, high + room)
 
 
+def _told(text: str) -> Markup:
+    return escape(visible(text))
+
+
 def _svg(height: int, label: str, *parts: str) -> Markup:
-    head = f'<svg class="chart" width="100%" height="{height}" role="img" aria-label="{escape(label)}">'
+    head = f'<svg class="chart" width="100%" height="{height}" role="img" aria-label="{_told(label)}">'
     return Markup(f"{head}{''.join(parts)}</svg>")
 
 
@@ -98,7 +104,7 @@ def axis(scale: Scale, most: int = 5) -> Markup:
         side = "start" if x < 6 else "end" if x > 94 else "middle"
         word = f"{t:g}" if scale.log else f"{t:.{digits}f}"
         parts.append(_line("axis", x, 0, x, 4))
-        parts.append(f'<text x="{_pc(x)}" y="16" text-anchor="{side}">{escape(word)}</text>')
+        parts.append(f'<text x="{_pc(x)}" y="16" text-anchor="{side}">{_told(word)}</text>')
     return _svg(20, f"axis from {scale.low:.4g} to {scale.high:.4g}", *parts)
 
 
@@ -110,10 +116,10 @@ def histogram(counts: Sequence[int], names: Sequence[str], kind: str, label: str
     for k, n in enumerate(counts):
         high = max(1.5, 48 * n / most) if n else 0.0
         at = f'x="{_pc(k * width)}" y="{50 - high:.1f}" width="{_pc(width * 0.9)}" height="{high:.1f}"'
-        parts.append(f'<rect class="bar {kind}" {at}><title>{escape(names[k])}: {n}</title></rect>')
+        parts.append(f'<rect class="bar {kind}" {at}><title>{_told(names[k])}: {n}</title></rect>')
         if k % every == 0:
             middle = _pc((k + 0.45) * width)
-            parts.append(f'<text x="{middle}" y="64" text-anchor="middle">{escape(names[k])}</text>')
+            parts.append(f'<text x="{middle}" y="64" text-anchor="middle">{_told(names[k])}</text>')
     told = ", ".join(f"{name}: {n}" for name, n in zip(names, counts, strict=True))
     return _svg(68, f"{label}: {told}", *parts, _line("axis", 0, 50.5, 100, 50.5))
 
@@ -134,13 +140,13 @@ def roofline(
         _line("roof", 0, y(slope * across.low), across(ridge), y(peak)),
         _line("roof", across(ridge), y(peak), 100, y(peak)),
         _line("mark", across(x), "0", across(x), "100%"),
-        f'<text x="0" y="{y(slope * across.low)}" dy="-14">{escape(names[0])}</text>',
-        f'<text x="100%" y="{y(peak)}" dy="-6" text-anchor="end">{escape(names[1])}</text>',
+        f'<text x="0" y="{y(slope * across.low)}" dy="-14">{_told(names[0])}</text>',
+        f'<text x="100%" y="{y(peak)}" dy="-6" text-anchor="end">{_told(names[1])}</text>',
     ]
     for (kind, rate), (side, shift) in zip(rates.items(), (("end", -8), ("start", 8)), strict=True):
         at = f'cx="{_pc(across(x))}" cy="{y(rate)}"'
         word = f'x="{_pc(across(x))}" y="{y(rate)}" dx="{shift}" dy="4" text-anchor="{side}"'
-        parts += [f'<circle class="dot {kind}" {at} r="4"/>', f"<text {word}>{escape(kind)}</text>"]
+        parts += [f'<circle class="dot {kind}" {at} r="4"/>', f"<text {word}>{_told(kind)}</text>"]
     label = f"roofline at {x:.3g} float instructions per byte"
     return _svg(170, label, *parts) + axis(across)
 
@@ -172,7 +178,7 @@ def ratios(dots: Sequence[Dot]) -> Markup:
     for k, d in enumerate(shown):
         y = f"{(k + 0.5) * step:.1f}"
         kind = d.rating.lower()
-        told = escape(f"{d.name}: {d.ratio:.3f} [{d.low:.3f}, {d.high:.3f}]")
+        told = _told(f"{d.name}: {d.ratio:.3f} [{d.low:.3f}, {d.high:.3f}]")
         parts.append(
             f'<a href="#{d.anchor}" tabindex="-1"><title>{told}</title>'
             f"{_line(f'whisker {kind}', scale(d.low), y, scale(d.high), y)}"

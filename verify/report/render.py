@@ -28,7 +28,7 @@ _COLUMNS = (
     ("code", False),
     ("counted runs", True),
     ("worst error", True),
-    ("mutants told", True),
+    ("mutation score", True),
     ("original / port time", True),
     ("rating", False),
     ("time to verify", True),
@@ -109,7 +109,18 @@ def _environment() -> Environment:
         finalize=lambda v: v if isinstance(v, Markup) else visible(str(v)),
     )
     env.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-    for name in ("tone", "gravity", "count", "figure", "micros", "seconds", "size", "share", "triple"):
+    for name in (
+        "tone",
+        "gravity",
+        "count",
+        "figure",
+        "micros",
+        "seconds",
+        "score",
+        "size",
+        "share",
+        "triple",
+    ):
         env.globals[name] = getattr(words, name)
     for name in ("counted", "errors", "grouped", "histograms", "more", "replay", "resources"):
         env.globals[name] = getattr(page, name)

@@ -71,6 +71,11 @@ def size(n: float) -> str:
     return f"{n:.0f}\u00a0B"
 
 
+def score(x: float | None) -> str:
+    """A share as verdicts say it, 0.97; never 1.00 for less."""
+    return "" if x is None else f"{0.99 if 0.99 < x < 1 else x:.2f}"
+
+
 def share(x: float | None) -> str:
     """As in 97.5 %; never 100 % for less."""
     if x is None:

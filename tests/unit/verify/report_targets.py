@@ -162,7 +162,7 @@ def stage(name: StageName, status: Status = Status.PASSED, **facts: Any) -> Stag
 
 def verdict(folder: Path, kernel: str, status: Status, *stages: StageResult) -> Verdict:
     return Verdict(
-        target=str(folder),
+        target=str(folder).encode("utf-8", "replace").decode(),
         kernel=kernel,
         status=status,
         proven=f"what {kernel} proves",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -215,19 +216,28 @@ EVIL = (
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    folder = tmp_path / "\"><b>&'\x1b]0;x\x07"
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\"><b>&'\x1b]0;x\x07\xff"))
     evil = f'"""{EVIL}"""\n# CP2103 {EVIL}\n'.encode() + b"\xff\xfe\x80 not UTF-8\n"
     targets.racy(folder, message=EVIL)
     (folder / "port.py").write_bytes(evil)
     (folder / "original/add.cu").write_bytes(b"// " + evil)
-    found = targets.verdict(folder, EVIL, targets.Status.COMPILED, *_compiled_only())
-    (tmp_path / "two").mkdir()
-    targets.write(tmp_path / "two", found)
-    made = report(folder, tmp_path / "two")
+    compiled, wrong = tmp_path / "compiled", tmp_path / "wrong"
+    targets.write_folder(compiled)
+    targets.write(compiled, targets.verdict(compiled, EVIL, targets.Status.COMPILED, *_compiled_only()))
+    named = targets.parity(outputs=[targets.parity().outputs[0].model_copy(update={"output": EVIL})])
+    failed = targets.stage("parity", targets.Status.WRONG_VALUES, code="CP7012", message=EVIL, parity=named)
+    targets.write_folder(wrong)
+    stages = (*_compiled_only()[:2], failed)
+    targets.write(wrong, targets.verdict(wrong, EVIL, targets.Status.WRONG_VALUES, *stages))
+
+    made = report(folder, compiled, wrong)
     assert len([s for a, s in made.scripts if "type" not in a]) == 2
     assert "img" not in {t for t, _ in made.tags}
     assert "alert(1)" in made.words
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e\u2028]", made.words)
+    assert any(EVIL[:20] in a.get("aria-label", "") for _, a in made.tags)
+    unseen = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202e\u2028\ud800-\udfff]")
+    assert not unseen.search(made.words)
+    assert not [v for _, a in made.tags for v in a.values() if unseen.search(v)]
     lines = made.sources()[0]["panes"][0]["lines"]
     assert lines[2] == "\\xff\\xfe\\x80 not UTF-8"
     assert "␀␛[31m␡\\u202e\\u2028]]>" in lines[0]
