@@ -179,7 +179,7 @@ class ErrorLine:
 
 
 def errors(d: Difference) -> list[ErrorLine]:
-    """The port against the original, then both against reference.py where there is one."""
+    """The port against the original, then both against float64 where there is a reference."""
     made = [ErrorLine("port − original", d.max_abs, d.max_rel, d.max_ulp)]
     for side, known, worst in (
         ("original", d.original_error, d.original_fp64),
