@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from verify.facts import Strict
 from verify.report.collect import NO_VERDICT, Entry, collect
@@ -38,7 +39,7 @@ class KernelLine(Strict):
 class ReportDocument(Strict):
     """What `report --json` prints."""
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     exit_code: int
     out: str
     bytes: int
