@@ -148,7 +148,9 @@ def _read_verdict(path: Path, problems: list[Problem]) -> Verdict | None:
         data = path.read_bytes()
         head = _Head.model_validate_json(data)
         if head.schema_version != 1:
-            problems.append(Problem(UNREADABLE, f"schema {head.schema_version} is not known here, only 1"))
+            problems.append(
+                Problem(UNREADABLE, f"{_VERDICT}: schema {head.schema_version} is not known, only 1")
+            )
             return None
         verdict = Verdict.model_validate_json(data)
         if verdict.seal and verdict.seal != seal_of(json.loads(data)):
@@ -159,7 +161,7 @@ def _read_verdict(path: Path, problems: list[Problem]) -> Verdict | None:
     except FileNotFoundError:
         problems.append(Problem(NO_VERDICT, f"no {_VERDICT} in {path.parent}"))
     except (OSError, ValidationError) as error:
-        problems.append(Problem(UNREADABLE, _why(error)))
+        problems.append(Problem(UNREADABLE, f"{_VERDICT}: {_why(error)}"))
     return None
 
 

@@ -82,8 +82,8 @@ def test_each_kind_of_damage_is_told_and_costs_the_others_nothing(tmp_path: Path
         "whole": [],
     }
     messages = {e.name: [p.message for p in e.problems] for e in collect([tmp_path])}
-    assert messages["future"] == ["schema 2 is not known here, only 1"]
-    assert messages["contradiction"] == ["Value error, no stage ended with WRONG_VALUES"]
+    assert messages["future"] == ["verdict.json: schema 2 is not known, only 1"]
+    assert messages["contradiction"] == ["verdict.json: Value error, no stage ended with WRONG_VALUES"]
     made = make([tmp_path], tmp_path / "report.html")
     assert made.exit_code == 1
     assert (tmp_path / "report.html").read_text().count("what add&lt;float, 4&gt; proves") == 5
