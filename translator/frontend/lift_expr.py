@@ -226,6 +226,9 @@ def _name(scope: Scope, c: Any) -> Expr:
     known = scope.vars.get(declaration.data[0])
     if known is not None:
         return replace(known, span=ast.span(c)) if isinstance(known, VarRef) else known
+    if declaration.spelling in SPECIAL and isinstance(t := scope.type_of(c), Struct):  # as a whole
+        axes = tuple(Special(declaration.spelling, a, U32, ast.span(c)) for a in ("x", "y", "z"))
+        return Construct(t, axes, ast.span(c))
     kind = declaration._kind_id
     if kind == ast.ENUM_CONSTANT_DECL:
         return Literal(declaration.enum_value, scope.type_of(c), ast.span(c), declaration.spelling)
@@ -259,7 +262,8 @@ def _member(scope: Scope, c: Any) -> Expr:
             raise LiftError("CP1122", c, what="it captures `this`")
         return member(scope.this, c.spelling, scope.type_of(c), ast.span(c))
     base = inner[0]
-    if base._kind_id == ast.DECL_REF_EXPR and base.spelling in SPECIAL and c.spelling in ("x", "y", "z"):
+    named = base._kind_id == ast.DECL_REF_EXPR and base.spelling in SPECIAL and c.spelling in ("x", "y", "z")
+    if named and base.referenced.data[0] not in scope.vars:
         return Special(base.spelling, c.spelling, U32, ast.span(c))
     return member(object_at(scope, base), c.spelling, scope.type_of(c), ast.span(c))
 

@@ -6,6 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.unit.frontend.conftest import Lift
+from translator.model.expr import Special
+from translator.model.walk import walk_exprs
+
 PARAMS = (
     "float* f, double* d, int* i, unsigned* u, long long* l, unsigned char* c, short* s, bool* b, int n, "
     "const float4* v, char* raw, float (*m)[8], volatile int* w, unsigned k1"
@@ -139,6 +143,9 @@ CASES = [
     ("assert(n > 2);", '$assert((n >.i32 2:i32), "n > 2")'),
     ("f[0] = make_float4(1, 2, 3, n).w;", "f[0:i32] = f32(n)"),
     ("f[0] = gridDim.z * blockIdx.y;", "f[0:i32] = f32((gridDim.z *.u32 blockIdx.y))"),
+    ("dim3 size = blockDim;", "size: dim3 = dim3{blockDim.x, blockDim.y, blockDim.z}"),
+    ("uint3 at = threadIdx;", "at: uint3 = uint3{threadIdx.x, threadIdx.y, threadIdx.z}"),
+    ("u[0] = (gridDim).y;", "u[0:i32] = gridDim.y"),
 ]  # fmt: skip
 
 
@@ -155,3 +162,9 @@ def test_self_referring_struct(dumped: Callable[[str], str]) -> None:
         "  for [p: Node* = head] while [bool(p)] step [p = <Node*>(*(p).next)]:\n"
         "    *(out) +=.i32 *(p).v\n"
     )
+
+
+def test_a_parameter_may_have_a_builtins_name(lift: Lift) -> None:
+    made, _ = lift("__global__ void k(unsigned* u, dim3 blockDim) { u[0] = blockDim.x + gridDim.x; }")
+    assert made is not None
+    assert [e.base for e in walk_exprs(made.kernel.body) if isinstance(e, Special)] == ["gridDim"]
