@@ -9,7 +9,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Int64, Numeric, Pointer, Uint32
-from cutlass._mlir.dialects import arith
+from cutlass._mlir.dialects import arith, llvm
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -22,12 +22,26 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
+def block_extent() -> tuple[Int32, Int32, Int32]:
+    """blockDim; cute.arch.block_dim() lets the compiler take its axes for less than 1024, 1024 and 64."""
+    read = "llvm.nvvm.read.ptx.sreg.ntid"
+    x, y, z = (llvm.call_intrinsic(Int32.mlir_type, f"{read}.{axis}", [], [], []) for axis in "xyz")
+    return Int32(x), Int32(y), Int32(z)
+
+
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     """A CUDA tensor's memory, a raw device address, or None for null, as a pointer to `kind`."""
     if not isinstance(x, int) and x is not None and not x.is_cuda:
         raise ValueError("the kernel needs a tensor in GPU memory")
     address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def grid_extent() -> tuple[Int32, Int32, Int32]:
+    """gridDim; cute.arch.grid_dim() lets the compiler take its axes for less than 2^31 - 1, 65535, 65535."""
+    read = "llvm.nvvm.read.ptx.sreg.nctaid"
+    x, y, z = (llvm.call_intrinsic(Int32.mlir_type, f"{read}.{axis}", [], [], []) for axis in "xyz")
+    return Int32(x), Int32(y), Int32(z)
 
 
 def idiv(a: Numeric, b: Numeric) -> Numeric:
@@ -49,8 +63,8 @@ def reduce_sum_kernel(
 ):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
-    bdimx, _, _ = cute.arch.block_dim()
-    gdimx, _, _ = cute.arch.grid_dim()
+    bdimx, _, _ = block_extent()
+    gdimx, _, _ = grid_extent()
     sdata = cutlass.Pointer(cute.arch.get_dyn_smem(Float32, 16).llvm_ptr, dtype=Float32)
     tid = Uint32(tidx)
     i = Uint32(bidx) * (Uint32(bdimx) * 2) + tid

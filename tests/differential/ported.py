@@ -62,10 +62,10 @@ class Here:
     def block_idx(self) -> Sequence[Any]:
         return self._now[3:6]
 
-    def block_dim(self) -> Sequence[Any]:
+    def block_extent(self) -> Sequence[Any]:
         return self._now[6:9]
 
-    def grid_dim(self) -> Sequence[Any]:
+    def grid_extent(self) -> Sequence[Any]:
         return self._now[9:12]
 
 
@@ -103,7 +103,8 @@ def host_text(draft: Draft) -> tuple[str, str]:
     )
     text = text[:start] + signature + enter + text[found.end() : end]
     text = text.replace("AddressSpace.gmem", "AddressSpace.generic")
-    text = re.sub(r"cute\.arch\.(thread_idx|block_idx|block_dim|grid_dim)\(\)", r"HERE.\1()", text)
+    reads = r"(?:cute\.arch\.(thread_idx|block_idx)|\b(block_extent|grid_extent))\(\)(?! ->)"
+    text = re.sub(reads, lambda m: f"HERE.{m[1] or m[2]}()", text)
     for device, host in STAND_INS.items():
         text = text.replace(device, host)
     text = re.sub(r"^import (torch|cuda\.bindings\.driver as cuda)\n", "", text, flags=re.MULTILINE)

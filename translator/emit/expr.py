@@ -51,11 +51,12 @@ _LEVEL = {
 }
 _FLOATS = (F16, BF16, F32, F64)
 _SPECIALS = {"threadIdx": "tid", "blockIdx": "bid", "blockDim": "bdim", "gridDim": "gdim"}
+# Helpers where the DSL's own function is wrong at the largest size.
 SPECIAL_CALLS = {
-    "threadIdx": "cute.arch.thread_idx()",
-    "blockIdx": "cute.arch.block_idx()",
-    "blockDim": "cute.arch.block_dim()",
-    "gridDim": "cute.arch.grid_dim()",
+    "threadIdx": "cute.arch.thread_idx",
+    "blockIdx": "cute.arch.block_idx",
+    "blockDim": "block_extent",
+    "gridDim": "grid_extent",
 }
 
 

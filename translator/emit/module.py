@@ -159,7 +159,9 @@ def _coordinates(out: Writer, f: Function, ex: Expressions) -> None:
     for base, call in SPECIAL_CALLS.items():
         if base in used:
             got = [ex.special(base, axis) if axis in used[base] else "_" for axis in "xyz"]
-            out.line(f"{', '.join(got)} = {call}")
+            out.line(f"{', '.join(got)} = {call}()")
+            if call in rows.provided_names():
+                ex.needs.helpers[call] = None
 
 
 def _read_only(kernel: Function) -> frozenset[x.Var]:

@@ -51,9 +51,12 @@ def nearest(name: str, limit: int = 5) -> list[str]:
 
 
 _LANGUAGE = {
+    **dict.fromkeys(("threadIdx", "blockIdx"), "cute.arch.thread_idx() and block_idx() give three axes each"),
     **dict.fromkeys(
-        ("threadIdx", "blockIdx", "blockDim", "gridDim"),
-        "cute.arch.thread_idx(), block_idx(), block_dim() and grid_dim() give three axes each",
+        ("blockDim", "gridDim"),
+        "block_extent() and grid_extent(), inlined into the port, give three axes each\n"
+        "  note: cute.arch.block_dim() and grid_dim() are wrong where an axis is as long as CUDA allows"
+        " (DSL 4.8.1)",
     ),
     "volatile": "every access through a volatile lvalue is made: p.load(is_volatile=True) and"
     " p.store(value, is_volatile=True)",

@@ -16,7 +16,10 @@ _FLOAT_CALLS = frozenset(
     {"fmax", "fmin", "exp", "log", "sqrt", "rsqrt", "tanh", "fma", "rcp_approx", "float"}
 )
 _INDEX_CALLS = frozenset(
-    {"thread_idx", "block_idx", "block_dim", "grid_dim", "lane_idx", "warp_idx", "cluster_idx"}
+    {
+        *("thread_idx", "block_idx", "block_dim", "grid_dim", "block_extent", "grid_extent"),
+        *("lane_idx", "warp_idx", "cluster_idx"),
+    }
 )
 _SAME_AS_FIRST = frozenset({"abs", "runtime", "opaque", "opaque_pointer", "idiv", "irem", "ldg"})
 

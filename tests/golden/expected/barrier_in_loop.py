@@ -9,7 +9,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Int32, Numeric, Pointer
-from cutlass._mlir.dialects import arith
+from cutlass._mlir.dialects import arith, llvm
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -28,6 +28,13 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
         raise ValueError("the kernel needs a tensor in GPU memory")
     address = 0 if x is None else x if isinstance(x, int) else x.data_ptr()
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
+
+
+def grid_extent() -> tuple[Int32, Int32, Int32]:
+    """gridDim; cute.arch.grid_dim() lets the compiler take its axes for less than 2^31 - 1, 65535, 65535."""
+    read = "llvm.nvvm.read.ptx.sreg.nctaid"
+    x, y, z = (llvm.call_intrinsic(Int32.mlir_type, f"{read}.{axis}", [], [], []) for axis in "xyz")
+    return Int32(x), Int32(y), Int32(z)
 
 
 def idiv(a: Numeric, b: Numeric) -> Numeric:
@@ -65,7 +72,7 @@ def barrier_in_loop_kernel(
 ):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
-    gdimx, _, _ = cute.arch.grid_dim()
+    gdimx, _, _ = grid_extent()
     s = cutlass.Array(cute.arch.alloc_smem(Int32, 128, 16).llvm_ptr, shape=128, dtype=Int32)
     t = tidx
     r = bidx

@@ -9,6 +9,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Float32, Int32, Numeric, Pointer
+from cutlass._mlir.dialects import llvm
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -30,6 +31,13 @@ def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
     return make_ptr(kind, address, AddressSpace.gmem, assumed_align=max(1, kind.width // 8))
 
 
+def grid_extent() -> tuple[Int32, Int32, Int32]:
+    """gridDim; cute.arch.grid_dim() lets the compiler take its axes for less than 2^31 - 1, 65535, 65535."""
+    read = "llvm.nvvm.read.ptx.sreg.nctaid"
+    x, y, z = (llvm.call_intrinsic(Int32.mlir_type, f"{read}.{axis}", [], [], []) for axis in "xyz")
+    return Int32(x), Int32(y), Int32(z)
+
+
 @cute.jit
 def helper(v):
     return v * v + 1.0
@@ -43,7 +51,7 @@ def launch_bounds_kernel(
 ):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
-    gdimx, _, _ = cute.arch.grid_dim()
+    gdimx, _, _ = grid_extent()
     i = bidx * kThreads + tidx
     while i < n:
         out[i] = helper(x[i])

@@ -9,6 +9,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import AddressSpace, Int32, Numeric, Pointer, Uint32
+from cutlass._mlir.dialects import llvm
 from cutlass.cute.runtime import make_fake_stream, make_ptr
 from typing import Any
 
@@ -21,6 +22,13 @@ def axes(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     """A grid or block size as three numbers."""
     x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
     return x, y, z
+
+
+def block_extent() -> tuple[Int32, Int32, Int32]:
+    """blockDim; cute.arch.block_dim() lets the compiler take its axes for less than 1024, 1024 and 64."""
+    read = "llvm.nvvm.read.ptx.sreg.ntid"
+    x, y, z = (llvm.call_intrinsic(Int32.mlir_type, f"{read}.{axis}", [], [], []) for axis in "xyz")
+    return Int32(x), Int32(y), Int32(z)
 
 
 def device_pointer(x: Any, kind: type[Numeric]) -> Pointer:
@@ -39,7 +47,7 @@ def template_int_kernel(
 ):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
-    bdimx, _, _ = cute.arch.block_dim()
+    bdimx, _, _ = block_extent()
     i = bidx * bdimx + tidx
     if i < n:
         window = cutlass.Array(Int32, 3)

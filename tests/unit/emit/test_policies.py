@@ -33,7 +33,7 @@ def body(tmp_path: Path, cuda: str) -> list[str]:
 COORDINATES = [
     "tidx, _, _ = cute.arch.thread_idx()",
     "bidx, _, _ = cute.arch.block_idx()",
-    "bdimx, _, _ = cute.arch.block_dim()",
+    "bdimx, _, _ = block_extent()",
 ]
 
 
