@@ -239,5 +239,7 @@ def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, 
     if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
         folder = target / "baselines"
         folder.mkdir(exist_ok=True)
-        write_json(folder / f"{gpu.slug}.json", baseline_of(verdict, gpu))
+        write_json(
+            folder / f"{gpu.slug}.json", baseline_of(verdict, gpu).model_dump(mode="json", exclude_none=True)
+        )
     return verdict
