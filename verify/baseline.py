@@ -12,7 +12,7 @@ from verify.environment import Gpu
 from verify.facts import BenchFacts, CompileFacts, Difference, DoubtFacts, KernelResources, Strict
 from verify.verdict import Status, Verdict
 
-_NOW = 2
+_NOW: Literal[2] = 2
 
 
 class Resources(Strict):

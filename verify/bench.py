@@ -2,139 +2,240 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from verify.environment import gpu_state
-from verify.facts import BenchFacts, Timing
+from verify.clocks import Watch, sm_mhz, throttled_by
+from verify.counts import CountFacts
+from verify.facts import BenchFacts, CeilingFacts, FirstCall, LaunchTiming, Timing
+from verify.floor import floor_of, impossible, moved
 from verify.inputs import generate
-from verify.judge import judge, output_lanes
+from verify.judge import Outputs, judge, output_lanes
+from verify.rating import quantiles, rate, ratio_interval
 from verify.resolve import Resolved, resolve
 from verify.sides import ChildSide, Inputs, SideError, read_outputs
 from verify.spec import Case, Spec
 from verify.verdict import StageResult, Status
 
-Rating = Literal["FASTER", "SAME", "SLOWER", "AMBIGUOUS"]
-_MARGIN = 0.02  # the share by which two times must differ to be called different
-_WIDEST = 0.15  # an interval wider than this decides nothing
-_LEAST_SAMPLES = 10
-_BOOTSTRAP = 2000
 _BENCH_SECONDS = 300.0
-# Bits of clocks_event_reasons.active that mean the hardware slowed itself down.
-_THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
+_SPREAD = 4  # launches of the original that show how far results vary where the order of atomics decides
+_LAUNCH_BOUND_US = 10.0
+# Flags of the original that have no counterpart in a port, or make a weak opponent.
+_TELLING = {
+    "--use_fast_math": "the original is built with fast math, which the port has no switch for",
+    "-use_fast_math": "the original is built with fast math, which the port has no switch for",
+    "-G": "the spec's flags ask for a debug build of the original",
+    "--device-debug": "the spec's flags ask for a debug build of the original",
+}
+
+Ceilings = Callable[[], tuple[CeilingFacts | None, str]]
 
 
-def largest_case(spec: Spec, cases: Sequence[str]) -> tuple[Case, Resolved] | None:
-    """The launchable case with the most bytes among those asked for, `large` ones first."""
+@dataclass(frozen=True, slots=True)
+class BenchJob:
+    """What is timed. `build` is the compiler of the original and what it was given, `dropped` the spec's
+    flags that it was not given; `names` as in original.Built."""
+
+    target: str
+    spec: Spec
+    cubin: Path
+    names: Mapping[str, str]
+    arch: str
+    cases: Sequence[str] = ()
+    seed: int = 0
+    order_dependent: bool = False
+    build: Sequence[str] = ()
+    dropped: Sequence[str] = ()
+    counts: CountFacts | None = None
+
+
+@dataclass(slots=True)
+class Measured:
+    """One case's facts, and what must fail it: a status with code and message."""
+
+    facts: BenchFacts
+    fault: tuple[Status, str, str] | None = None
+
+
+def timed_cases(spec: Spec, cases: Sequence[str]) -> list[tuple[Case, Resolved]]:
+    """The launchable case with the most bytes among those asked for, `large` ones first; then the largest
+    typical one, if that is another."""
     chosen = [c for c in spec.case if not cases or c.name in cases]
     found = [(c, r) for c in chosen if (r := resolve(spec, c)).launchable]
     if not found:
-        return None
-    return max(found, key=lambda cr: (cr[0].role == "large", traffic(spec, cr[1])))
+        return []
+
+    def weight(one: tuple[Case, Resolved]) -> tuple[bool, int]:
+        return one[0].role == "large", sum(moved(spec, one[1]))
+
+    main = max(found, key=weight)
+    typical = [one for one in found if one[0].role == "typical" and one is not main]
+    return [main, *([max(typical, key=weight)] if typical else [])]
 
 
-def traffic(spec: Spec, resolved: Resolved) -> int:
-    """Bytes that one launch moves at least: inputs read once, outputs written once, inout both."""
-    return sum(
-        resolved.elems[a.name] * a.element_bytes * (2 if a.role == "inout" else 1) for a in spec.buffers
-    )
-
-
-def summary(samples: Sequence[float], moved: int) -> Timing:
-    """Median and spread of samples in microseconds; GB/s for `moved` bytes at the median."""
+def timing(samples: Sequence[float], bytes_moved: int | None = None) -> Timing:
+    """Median and spread of samples in microseconds; GB/s for `bytes_moved` at the median."""
     spread: list[float] = np.percentile(samples, (10, 50, 90)).tolist()
     low, middle, high = spread
-    rate = moved / middle / 1000.0 if middle > 0 else None
+    known = bytes_moved is not None and middle > 0
     return Timing(
         median_us=round(middle, 4),
         p10_us=round(low, 4),
         p90_us=round(high, 4),
         samples=len(samples),
-        gbytes_per_s=None if rate is None else round(rate, 2),
+        gbytes_per_s=round((bytes_moved or 0) / middle / 1000.0, 2) if known else None,
+        quantiles=quantiles(samples),
     )
 
 
-def ratio_interval(original: Sequence[float], port: Sequence[float]) -> tuple[float, float, float]:
-    """median(original) / median(port) and its 95 % bootstrap interval; the same samples give the same one."""
-    o, p = np.asarray(original), np.asarray(port)
-    rng = np.random.default_rng(0)
-    top = np.median(o[rng.integers(0, len(o), (_BOOTSTRAP, len(o)))], axis=1)
-    low = np.median(p[rng.integers(0, len(p), (_BOOTSTRAP, len(p)))], axis=1)
-    interval = np.percentile(top / low, (2.5, 97.5))
-    return float(np.median(o) / np.median(p)), float(interval[0]), float(interval[1])
+@dataclass(slots=True)
+class _Notes:
+    """What a reader must know about the times; `doubtful` ones forbid a rating."""
 
+    told: list[str] = field(default_factory=list)
+    doubtful: bool = False
 
-def rate(samples: int, low: float, high: float) -> Rating:
-    """What an interval of original time / port time says."""
-    if samples < _LEAST_SAMPLES or not math.isfinite(high) or high - low > _WIDEST:
-        return "AMBIGUOUS"
-    if low > 1 + _MARGIN:
-        return "FASTER"
-    if high < 1 - _MARGIN:
-        return "SLOWER"
-    return "SAME" if low >= 1 - 2 * _MARGIN and high <= 1 + 2 * _MARGIN else "AMBIGUOUS"
-
-
-def throttled(states: Sequence[Mapping[str, str]]) -> str:
-    """The throttle bits seen, or "" where there were none or nobody could say."""
-    for state in states:
-        text = state.get("clocks_event_reasons.active", "")
-        if text.startswith("0x") and (seen := int(text, 16) & _THROTTLED):
-            return hex(seen)
-    return ""
+    def add(self, words: str, doubtful: bool = False) -> None:
+        if words not in self.told:
+            self.told.append(words)
+        self.doubtful |= doubtful
 
 
 def conclude(
-    spec: Spec, case: Case, resolved: Resolved, raw: Mapping[str, Any], states: Sequence[Mapping[str, str]]
+    job: BenchJob,
+    case: Case,
+    resolved: Resolved,
+    reply: Mapping[str, Any],
+    states: Sequence[Mapping[str, str]],
+    ceilings: tuple[CeilingFacts | None, str],
 ) -> BenchFacts:
-    """Facts from the child's raw samples (timing.Raw as a dict) and the GPU's states around them."""
-    moved = traffic(spec, resolved)
+    """Facts from the child's raw samples (bench_jobs.bench) and the GPU's states meanwhile."""
+    raw = reply["raw"]
+    volume = sum(moved(job.spec, resolved))
     ratio, low, high = ratio_interval(raw["original"], raw["port"])
-    notes = list(raw["notes"])
+    port, original = timing(raw["port"], volume), timing(raw["original"], volume)
+    notes = _Notes(list(raw["notes"]), doubtful=raw["gaps"])
     nodes = raw["nodes"]
     if nodes and nodes["port"] != nodes["original"]:
-        notes.append(f"the port's graph has {nodes['port']} nodes, the original's {nodes['original']}")
-    rating = rate(min(len(raw["port"]), len(raw["original"])), low, high)
-    if bits := throttled(states):
-        notes.append(f"the GPU throttled ({bits})")
-        rating = "AMBIGUOUS"
-    if any("host gaps" in n for n in raw["notes"]):
-        rating = "AMBIGUOUS"
+        notes.add(f"the port's graph has {nodes['port']} nodes, the original's {nodes['original']}")
+    reasons = throttled_by([dict(s) for s in states])
+    for words, grave in reasons:
+        if grave:
+            notes.add(f"the GPU throttled: {words}", doubtful=True)
+    if original.median_us < _LAUNCH_BOUND_US:
+        notes.add(f"under {_LAUNCH_BOUND_US:g} us: mostly the cost of a launch")
+    for flag in job.spec.original.flags:
+        if flag in _TELLING:
+            notes.add(_TELLING[flag])
+    floor = None
+    if ceilings[0] is None:
+        notes.add(f"no floor: {ceilings[1]}")
+    else:
+        floor = floor_of(
+            job.spec,
+            resolved,
+            ceilings[0],
+            job.counts,
+            launches=raw["launches"],
+            sets=raw["sets"],
+            l2=reply["l2"],
+            port_us=port.median_us,
+            original_us=original.median_us,
+        )
+    samples = min(len(raw["port"]), len(raw["original"]))
     return BenchFacts(
         case=case.name,
         grid=resolved.grid,
         block=resolved.block,
-        rating=rating,
+        rating="AMBIGUOUS" if notes.doubtful else rate(samples, low, high),
         ratio=round(ratio, 4),
         ratio_low=round(low, 4),
         ratio_high=round(high, 4),
-        port=summary(raw["port"], moved),
-        original=summary(raw["original"], moved),
+        port=port,
+        original=original,
         method=raw["method"],
         launches_per_sample=raw["launches"],
         buffer_sets=raw["sets"],
-        bytes_per_launch=moved,
+        bytes_per_launch=volume,
         clocks=dict(states[-1]) if states else {},
-        notes=notes,
+        sm_mhz=sm_mhz([dict(s) for s in states]),
+        throttled_by=[words for words, _ in reasons],
+        notes=notes.told,
+        launch={
+            side: LaunchTiming(call=timing(one["call"]), done=timing(one["done"]))
+            for side, one in reply["launch"].items()
+        },
+        first_call={side: _first(one) for side, one in reply["first"].items()},
+        floor=floor,
+        original_build=[*job.build, *(f"without {flag}" for flag in job.dropped)],
+        checked=raw["checked"],
     )
 
 
-def run_bench(
-    target: str,
-    spec: Spec,
-    cases: Sequence[str],
-    seed: int,
-    port: ChildSide,
-    cubin: Path,
-    names: Mapping[str, str],
-    order_dependent: bool,
-) -> StageResult:
+def _first(told: Mapping[str, float]) -> FirstCall:
+    return FirstCall(**{name: round(us, 1) for name, us in told.items()})
+
+
+def _fault(
+    job: BenchJob, facts: BenchFacts, raw: Mapping[str, Any], outputs: dict[str, list[Outputs]]
+) -> tuple[Status, str, str] | None:
+    """Why this case's times are those of no right launch, or None."""
+    for arg, lane in output_lanes(job.spec):
+        found = judge(
+            arg, lane, outputs["port"], outputs["original"], job.spec.tolerance, None, job.order_dependent
+        )
+        if found.code is not None:
+            return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {found.message}"
+    nodes = raw["nodes"].get("port", raw["launches"])
+    if nodes < raw["launches"]:
+        message = f"case {facts.case}: {raw['launches']} calls of the port made {nodes} launches"
+        return Status.WRONG_VALUES, "CP9103", message
+    if facts.floor is not None and impossible(facts.floor, facts.port.median_us):
+        message = (
+            f"case {facts.case}: port {facts.port.median_us:.2f} us; "
+            f"{facts.floor.read_bytes + facts.floor.written_bytes} bytes at "
+            f"{facts.floor.gbytes_per_s:.0f} GB/s take {facts.floor.impossible_us:.2f} us or more"
+        )
+        return Status.WRONG_VALUES, "CP9105", message
+    return None
+
+
+def _measure(
+    job: BenchJob, case: Case, resolved: Resolved, port: ChildSide, ceilings: Ceilings, first: bool
+) -> Measured:
+    """Time one case. SideError."""
+    with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
+        inputs = Inputs(generate(job.spec, resolved, job.seed, "spec"), Path(folder))
+        out = tempfile.mkdtemp(dir=port.child.scratch)
+        request = {
+            "do": "bench",
+            "target": port.load["target"],
+            "module": port.load.get("module", ""),
+            "arch": job.arch,
+            "case": case.name,
+            "inputs": inputs.files(),
+            "out": out,
+            "first": first,
+            "spread": _SPREAD if job.order_dependent else 1,
+        }
+        with Watch() as watch:
+            reply = port.ask(request, _BENCH_SECONDS)
+        outputs: dict[str, list[Outputs]] = {
+            side: [read_outputs(f) for f in files] for side, files in reply["outputs"].items()
+        }
+    raw = reply["raw"]
+    states = watch.seen.between(raw["began"], raw["ended"])
+    facts = conclude(job, case, resolved, reply, states, ceilings())
+    return Measured(facts, _fault(job, facts, raw, outputs))
+
+
+def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings) -> StageResult:
     """Time both sides in the port's process, which has passed parity. Nothing else may use the GPU now."""
     start = time.monotonic()
 
@@ -143,7 +244,7 @@ def run_bench(
     ) -> StageResult:
         return StageResult(
             stage="bench",
-            target=target,
+            target=job.target,
             status=status,
             code=code,
             message=message,
@@ -151,37 +252,35 @@ def run_bench(
             bench=facts,
         )
 
-    chosen = largest_case(spec, cases)
-    if chosen is None:
+    chosen = timed_cases(job.spec, job.cases)
+    if not chosen:
         return result(Status.NOT_RUN, None, "no case can be launched")
-    case, resolved = chosen
     try:
-        with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
-            inputs = Inputs(generate(spec, resolved, seed, "spec"), Path(folder))
-            child = port.child
-            load = {"do": "load_original", "target": port.load["target"], "cubin": str(cubin)}
-            port.ask({**load, "names": dict(names)}, _BENCH_SECONDS)
-            before = gpu_state()
-            out = tempfile.mkdtemp(dir=child.scratch)
-            job = {"do": "bench", "case": case.name, "inputs": inputs.files(), "out": out}
-            reply = port.ask(job, _BENCH_SECONDS)
-            after = gpu_state()
-            outputs = {side: read_outputs(files) for side, files in reply["outputs"].items()}
+        _ = port.child
+        load = {"do": "load_original", "target": port.load["target"], "cubin": str(job.cubin)}
+        port.ask({**load, "names": dict(job.names)}, _BENCH_SECONDS)
+        main, *others = [
+            _measure(job, case, resolved, port, ceilings, first=case is chosen[0][0])
+            for case, resolved in chosen
+        ]
     except SideError as e:
         return result(Status.AMBIGUOUS, "CP9104", e.message)
-    for arg, lane in output_lanes(spec):
-        # The order of atomics differs between the two launches; parity has judged such outputs.
-        if order_dependent:
-            break
-        found = judge(arg, lane, [outputs["port"]], [outputs["original"]], spec.tolerance, None, False)
-        if found.code is not None:
-            return result(Status.WRONG_VALUES, "CP9103", found.message)
-    facts = conclude(spec, case, resolved, reply["raw"], [before, after])
-    words = f"port {facts.port.median_us:.2f} us, original {facts.original.median_us:.2f} us: "
-    words += f"{facts.ratio:.3f} [{facts.ratio_low:.3f}, {facts.ratio_high:.3f}] of the original's speed"
+    facts = main.facts.model_copy(update={"also": [m.facts for m in others]})
+    for one in (main, *others):
+        if one.fault is not None:
+            return result(*one.fault, facts)
+    words = _words(facts)
     if facts.rating == "AMBIGUOUS":
         why = f"; {'; '.join(facts.notes)}" if facts.notes else ""
         return result(Status.AMBIGUOUS, "CP9102", words + why, facts)
-    if facts.ratio_high < spec.bench.floor:
-        return result(Status.SLOWER, "CP9101", f"{words}, under {spec.bench.floor}", facts)
-    return result(Status.PASSED, None, words, facts)
+    if facts.ratio_high < job.spec.bench.floor:
+        return result(Status.SLOWER, "CP9101", f"{words}, under {job.spec.bench.floor}", facts)
+    return result(Status.PASSED, None, "; ".join([words, *map(_words, facts.also)]), facts)
+
+
+def _words(facts: BenchFacts) -> str:
+    words = f"{facts.case}: port {facts.port.median_us:.2f} us, original {facts.original.median_us:.2f} us: "
+    words += f"{facts.ratio:.3f} [{facts.ratio_low:.3f}, {facts.ratio_high:.3f}] of the original's speed"
+    if facts.floor is not None:
+        words += f"; {facts.floor.port_share:.0%} and {facts.floor.original_share:.0%} of the floor"
+    return words

@@ -88,6 +88,7 @@ CODES: dict[str, str] = {
     "CP9102": "the measurement is too noisy to compare",
     "CP9103": "the timed runs' outputs differ from the original's",
     "CP9104": "the benchmark could not be run",
+    "CP9105": "the port is faster than the device can move the bytes",
     # a report on verdicts
     "CP9501": "the target has no verdict",
     "CP9502": "the verdict can't be read",

@@ -1,10 +1,8 @@
-"""The worker's jobs that need a GPU: run a case on either side, time both. Child side only."""
+"""The worker's jobs that need a GPU: run a case on either side. Child side only."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from verify.portcall import BindError, bind
 from verify.resolve import Resolved, resolve
 from verify.spec import Spec
 from verify.spec_file import load_spec
-from verify.timing import Sets, Timer
 
 
 class Bench:
@@ -61,15 +58,16 @@ def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     try:
         built = build(target, spec, job["arch"], level=job.get("level"))
         if job.get("lines"):
-            told = build(target, spec, job["arch"], lines=True)
-            (out / "ptx.lines").write_text(told.ptx, encoding="utf-8")
+            lined = build(target, spec, job["arch"], lines=True)
+            (out / "ptx.lines").write_text(lined.ptx, encoding="utf-8")
     except BuildError as e:
         raise JobError("CP7001", str(e)) from e
     except NoCompilerError as e:
         raise JobError("CP9003", str(e)) from e
     (out / "cubin").write_bytes(built.cubin)
     (out / "ptx").write_text(built.ptx, encoding="utf-8")
-    return {"names": built.names, "builder": built.builder, "seconds": built.seconds, "tried": built.tried}
+    told = ("names", "builder", "seconds", "tried", "options", "dropped")
+    return {name: getattr(built, name) for name in told}
 
 
 def load_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
@@ -218,52 +216,6 @@ def _reference_arguments(spec: Spec, resolved: Resolved, inputs: dict[str, Bytes
     return found
 
 
-def bench(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
-    """Time original and port on one case; afterwards the outputs of what was timed, both sides."""
-    spec, resolved, inputs = case_of(HELD.spec, job)
-    device, kernel = HELD.device, HELD.original
-    assert kernel is not None and HELD.buffers is not None
-    HELD.buffers.clear()
-    l2 = device.attribute("L2_CACHE_SIZE")
-    try:
-        sets = Sets(device, spec, resolved, inputs, l2)
-        kernel.prepare(resolved)
-        for arg in spec.buffers:
-            if arg.symbol and arg.name in inputs:
-                device.copy(kernel.symbols[arg.name][0], sets.pristine[arg.name], sets.sizes[arg.name])
-        device.synchronize()
-        blocks = [kernel.arguments(resolved, at) for at in sets.addresses]
-        calls = [bind(HELD.entry, spec, resolved, at, device.stream) for at in sets.addresses]
-        sides = {
-            "port": lambda i: calls[i](),
-            "original": lambda i: kernel.enqueue(resolved, blocks[i], device.stream),
-        }
-        timer = Timer(device, sets, l2)
-        raw, play = timer.measure(sides)
-        emit({"event": "measured"})
-        outputs = {}
-        for side, run in play.items():
-            out = Path(job["out"]) / side
-            out.mkdir()
-            sets.restore()
-            sets.poison(0)
-            device.synchronize()
-            run()
-            device.synchronize()
-            found = sets.outputs(0)
-            if side == "original":
-                for arg in spec.buffers:
-                    if arg.symbol and arg.role != "in":
-                        found[arg.name] = device.download(kernel.symbols[arg.name][0], sets.sizes[arg.name])
-            outputs[side] = report(Ran(outputs=found), out)["outputs"]
-        sets.close()
-    except DeviceError as e:
-        raise JobError("CP9104", str(e)) from e
-    result = asdict(raw)
-    (Path(job["out"]) / "raw.json").write_text(json.dumps(result), encoding="utf-8")
-    return {"raw": result, "outputs": outputs}
-
-
 HANDLERS = {
     "probe": probe,
     "build_original": build_original,
@@ -273,5 +225,4 @@ HANDLERS = {
     "run_original": run_original,
     "run_port": run_port,
     "run_reference": run_reference,
-    "bench": bench,
 }

@@ -79,8 +79,10 @@ def versions() -> dict[str, str]:
             continue
     nvcc = find_nvcc()
     if nvcc:
-        m = re.search(r"release [\d.]+, V([\d.]+)", _output([nvcc, "--version"]))
+        m = re.search(r"release [\d.]+, V([\d.]+)", output_of([nvcc, "--version"]))
         found["nvcc"] = m.group(1) if m else "unknown"
+    if driver := output_of(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]):
+        found["nvidia-driver"] = driver.splitlines()[0].strip()
     return found
 
 
@@ -109,15 +111,8 @@ def find_nvrtc() -> str | None:
     return next((str(p) for found in wheels for p in sorted(found)), None)
 
 
-def gpu_state() -> dict[str, str]:
-    """Clocks, power, temperature and throttle reasons now, as nvidia-smi prints them; empty without it."""
-    keys = "clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_event_reasons.active,pstate"
-    line = _output(["nvidia-smi", f"--query-gpu={keys}", "--format=csv,noheader,nounits", "-i", "0"]).strip()
-    values = [v.strip() for v in line.splitlines()[0].split(",")] if line else []
-    return dict(zip(keys.split(","), values, strict=True)) if len(values) == len(keys.split(",")) else {}
-
-
-def _output(command: list[str]) -> str:
+def output_of(command: list[str]) -> str:
+    """What a command prints; "" where it fails or is not there."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -125,6 +120,7 @@ def _output(command: list[str]) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def describe(gpu: Gpu | None) -> dict[str, Any]:
-    """The environment part of a verdict."""
-    return {"versions": dict(versions()), "gpu": asdict(gpu) if gpu else None}
+def describe(gpu: Gpu | None, ceilings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The environment part of a verdict; `ceilings` is what the device reached at most in this run."""
+    found = {"versions": dict(versions()), "gpu": asdict(gpu) if gpu else None}
+    return {**found, "ceilings": ceilings} if ceilings else found

@@ -215,16 +215,81 @@ class SanitizeFacts(Strict):
 
 
 class Timing(Strict):
-    """Kernel time of one side in microseconds."""
+    """Microseconds of one side. `quantiles` are 21, from the least to the largest in steps of 5 %."""
 
     median_us: float
     p10_us: float
     p90_us: float
     samples: int
     gbytes_per_s: float | None = None
+    quantiles: list[float] = Field(default_factory=list)
+
+
+class LaunchTiming(Strict):
+    """One launch from Python on an idle device: until the call returned, and until the device was done."""
+
+    call: Timing
+    done: Timing
+
+
+class FirstCall(Strict):
+    """What comes before the first result, measured once. The original is built by NVRTC or nvcc and then
+    loaded; the port is compiled by the DSL, and loaded by its first launch. What is loaded once per process
+    (the context, NVRTC, the DSL) is not in it."""
+
+    build_us: float | None = None
+    load_us: float | None = None
+    launch_us: float
+
+    @property
+    def total_us(self) -> float:
+        return (self.build_us or 0.0) + (self.load_us or 0.0) + self.launch_us
+
+
+class CeilingFacts(Strict):
+    """What the device reached at most, measured in this run. `bytes` is the size of a buffer; a copy counts
+    what is read and what is written. `left_out` says why a number is missing."""
+
+    bytes: int
+    read_gbytes_per_s: float
+    copy_gbytes_per_s: float
+    fill_gbytes_per_s: float
+    fma_tflops: float
+    matrix_tflops: float | None = None
+    left_out: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def gbytes_per_s(self) -> float:
+        return max(self.read_gbytes_per_s, self.copy_gbytes_per_s, self.fill_gbytes_per_s)
+
+
+class FloorFacts(Strict):
+    """The least time that a launch can take, `floor_us`, and which share of it each side reaches.
+
+    The bytes are those that the spec's buffers hold, or those that the emulator saw the original touch in
+    this case, at the fastest rate of the ceilings; the arithmetic is the emulator's count of the original's
+    floating-point instructions, at one instruction per lane and cycle. `impossible_us` leaves out what the L2
+    may have kept: no launch can be faster.
+    """
+
+    read_bytes: int
+    written_bytes: int
+    counted_by: Literal["spec", "emulator"]
+    gbytes_per_s: float
+    memory_us: float
+    float_instructions: int | None = None
+    arithmetic_us: float | None = None
+    floor_us: float
+    impossible_us: float
+    port_share: float
+    original_share: float
+    note: str = ""
 
 
 class BenchFacts(Strict):
+    """Kernel time of both sides in one case, what it stands on, and the other clocks. `also` are further
+    cases, timed alike; what the spec asks for is asked of this one."""
+
     case: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -238,5 +303,13 @@ class BenchFacts(Strict):
     launches_per_sample: int
     buffer_sets: int
     bytes_per_launch: int
-    clocks: dict[str, str] = Field(default_factory=dict)  # of the GPU, right after
+    clocks: dict[str, str] = Field(default_factory=dict)  # of the GPU, the last seen while it was timed
+    sm_mhz: tuple[int, int] | None = None  # the least and the most seen while it was timed
+    throttled_by: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
+    launch: dict[Literal["port", "original"], LaunchTiming] = Field(default_factory=dict)
+    first_call: dict[Literal["port", "original"], FirstCall] = Field(default_factory=dict)
+    floor: FloorFacts | None = None
+    original_build: list[str] = Field(default_factory=list)  # the compiler and what it was given
+    checked: dict[Literal["port", "original"], list[tuple[int, int]]] = Field(default_factory=dict)
+    also: list[BenchFacts] = Field(default_factory=list)

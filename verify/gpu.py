@@ -9,7 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.bench import run_bench
+from verify.bench import BenchJob, run_bench
+from verify.ceilings import ceilings
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
 from verify.facts import DoubtFacts
@@ -109,16 +110,21 @@ def on_gpu(
             return [parity]
         assert parity.parity is not None
         with quiet.alone():
-            bench = run_bench(
+            job = BenchJob(
                 str(target),
                 spec,
-                options.cases,
-                options.seed,
-                port,
                 cubin,
                 built.names,
+                gpu.arch,
+                options.cases,
+                options.seed,
                 parity.parity.order_dependent,
+                built.options,
+                built.dropped,
+                parity.parity.counts,
             )
+            matrix = bool(built.facts.features.get("tensor_core"))
+            bench = run_bench(job, port, lambda: ceilings(gpu.arch, matrix))
         return [parity, bench]
 
 

@@ -49,6 +49,8 @@ class Built:
     seconds: float = 0.0
     log: str = ""
     tried: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)  # what the compiler was given, folders left out
+    dropped: list[str] = field(default_factory=list)  # flags of the spec that this compiler has no use for
 
 
 def expressions(spec: Spec) -> list[str]:
@@ -131,7 +133,15 @@ def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequenc
     call(nvrtc.nvrtcGetCUBIN, program, cubin)
     ptx = _nvrtc_text(call, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
     call(nvrtc.nvrtcDestroyProgram, program)
-    return Built(bytes(cubin), ptx, names, "NVRTC " + ".".join(str(v) for v in version), log=log)
+    return Built(
+        bytes(cubin),
+        ptx,
+        names,
+        "NVRTC " + ".".join(str(v) for v in version),
+        log=log,
+        options=[o for o in options if not o.startswith("-I")],
+        dropped=[f for f in spec.original.flags if _NVCC_ONLY.fullmatch(f)],
+    )
 
 
 def _nvrtc_text(call: Any, size_of: Any, read: Any, program: Any) -> str:
@@ -173,7 +183,8 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequence
         ptx = (Path(folder) / "out.ptx").read_text(encoding="utf-8")
     kernels = [k.name for k in read_cubin(cubin)]
     names = {e: _match(e, kernels if not e.startswith("&") else _variables(ptx)) for e in expressions(spec)}
-    return Built(cubin, ptx, names, f"nvcc ({nvcc})")
+    given = [o for o in (*command[1:-1], *rest[:-1]) if not o.startswith("-I")]
+    return Built(cubin, ptx, names, f"nvcc ({nvcc})", options=given)
 
 
 def match_names(ptx: str, spec: Spec) -> dict[str, str]:

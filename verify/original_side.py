@@ -15,11 +15,14 @@ _BUILD_SECONDS = 400.0
 
 @dataclass(frozen=True, slots=True)
 class BuiltOriginal:
-    """`names` as in original.Built; `words` say what built it."""
+    """`names` as in original.Built; `words` say what built it, `options` what it was given, compiler first,
+    `dropped` which flags of the spec it was not given."""
 
     names: dict[str, str]
     facts: CompileFacts
     words: str
+    options: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 def build_original(
@@ -42,4 +45,6 @@ def build_original(
     reply = child.once(job, _BUILD_SECONDS)
     ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
     words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])
-    return BuiltOriginal(reply["names"], facts(arch, reply["seconds"], ptx, cubin), words)
+    options = (reply["builder"].partition(" (")[0], *reply["options"])
+    found = facts(arch, reply["seconds"], ptx, cubin)
+    return BuiltOriginal(reply["names"], found, words, options, tuple(reply["dropped"]))

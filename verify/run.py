@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.baseline import baseline_of
+from verify.ceilings import measured
 from verify.certificate import sealed
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
@@ -214,6 +215,7 @@ def _close(
 
 def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, options: Options) -> Verdict:
     status, proven = conclude(stages)
+    told = measured() if where.gpu is not None else None
     found = Verdict(
         target=str(target),
         kernel=spec.original.kernel,
@@ -221,7 +223,7 @@ def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, 
         proven=proven,
         stages=stages,
         hashes=hashes(target, spec),
-        environment=describe(where.gpu),
+        environment=describe(where.gpu, told.model_dump(mode="json") if told else None),
         seed=options.seed,
         asked=Asked(
             stages=list(options.stages),

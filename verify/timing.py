@@ -1,79 +1,42 @@
-"""Kernel time of port and original in one process: interleaved, cold L2, graph replays for short kernels.
+"""Kernel time of port and original in one process: interleaved, cold L2, graph replays. Child side only.
 
-Child side only; it returns raw samples, the parent draws the conclusions.
+It returns raw samples, the parent draws the conclusions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic
 from typing import Any
 
-from verify.buffers import poison_byte
-from verify.device import Arguments, Bytes, CudaDevice, DeviceError, load_image
-from verify.resolve import Resolved
-from verify.spec import Spec
+from verify.device import Bytes, CudaDevice, DeviceError
+from verify.rating import LEAST_ROUNDS, enough
+from verify.rotation import Sets
+from verify.sweep import Sweep
 
 _SHORT_US = 100.0  # below this, events around one launch called from Python measure the gaps
 _SAMPLE_US = 300.0  # a graph holds enough launches to last about this long
 _MOST_LAUNCHES = 256
-_MOST_SETS = 64
 _WARM_US = 300_000.0  # lets the clocks rise from idle
-_BUDGET_US = 1_500_000.0
-_ROUNDS = (12, 60)  # least, most; a round is A B B A
+_BUDGET_US = 2_000_000.0  # of kernel time, where the interval does not get narrow before
+_LONGEST_US = 60_000_000.0
+_MOST_ROUNDS = 400
+_STEP = 8  # rounds between two looks at the interval
+_LEAD = 4  # sweeps in front of a round: the host gets ahead of the device
 
-
-# Reads `count` vectors of 16 bytes. Filling the L2 by reading leaves clean lines there; a memset would leave
-# dirty ones, whose writing back the next kernel would pay for. The store never happens: the memory is zero.
-_SWEEP = b"""
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry sweep(.param .u64 base, .param .u64 count)
-{
-    .reg .pred %p<3>;
-    .reg .b32 %r<12>;
-    .reg .b64 %rd<8>;
-    ld.param.u64 %rd1, [base];
-    ld.param.u64 %rd2, [count];
-    cvta.to.global.u64 %rd1, %rd1;
-    mov.u32 %r1, %ctaid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %tid.x;
-    mad.lo.u32 %r4, %r1, %r2, %r3;
-    cvt.u64.u32 %rd3, %r4;
-    mov.u32 %r5, %nctaid.x;
-    mul.lo.u32 %r6, %r5, %r2;
-    cvt.u64.u32 %rd4, %r6;
-    mov.u32 %r7, 0;
-LOOP:
-    setp.ge.u64 %p1, %rd3, %rd2;
-    @%p1 bra DONE;
-    shl.b64 %rd5, %rd3, 4;
-    add.u64 %rd6, %rd1, %rd5;
-    ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd6];
-    or.b32 %r7, %r7, %r8;
-    or.b32 %r7, %r7, %r9;
-    or.b32 %r7, %r7, %r10;
-    or.b32 %r7, %r7, %r11;
-    add.u64 %rd3, %rd3, %rd4;
-    bra LOOP;
-DONE:
-    setp.ne.u32 %p2, %r7, 1592680173;
-    @%p2 bra END;
-    st.global.u32 [%rd1], %r7;
-END:
-    ret;
-}
-"""
-_SWEEP_SHAPE = (1024, 1, 1, 256, 1, 1)
+Enqueue = Callable[[int], None]  # launch once on the device's stream, on buffer set i
+Outputs = dict[str, list[dict[str, Bytes]]]  # by side: what each checked launch left, by buffer
+SIDES = ("port", "original")
 
 
 @dataclass(slots=True)
 class Raw:
-    """Microseconds per launch, one number per sample."""
+    """Microseconds per launch, one number per sample; two samples of each side are a round. `checked` says
+    of each side after which samples the outputs were read, and those of which set."""
 
     port: list[float] = field(default_factory=list)
     original: list[float] = field(default_factory=list)
@@ -83,195 +46,191 @@ class Raw:
     set_bytes: int = 0
     nodes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    checked: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    gaps: bool = False  # the host's gaps are in the times
+    began: float = 0.0  # seconds of the machine's monotonic clock
+    ended: float = 0.0
 
 
-class Sets:
-    """Several copies of all buffers, so that together they are larger than twice the L2."""
+@dataclass(slots=True)
+class Prepared:
+    """What is played once per sample for each side, `launches` launches; microseconds per launch, guessed."""
 
-    def __init__(
-        self, device: CudaDevice, spec: Spec, resolved: Resolved, inputs: dict[str, Bytes], l2: int
-    ) -> None:
-        self.device = device
-        self.spec = spec
-        self.sizes = {a.name: resolved.elems[a.name] * a.element_bytes for a in spec.buffers}
-        self.bytes = sum(self.sizes.values())
-        wanted = math.ceil(2.5 * l2 / max(1, self.bytes))
-        room = int(device.free_memory() * 0.6) // max(1, self.bytes) - 1
-        self.count = max(1, min(max(2, wanted), _MOST_SETS, room))
-        self.pristine = {n: self._made(n, inputs[n]) for n in inputs}
-        self.addresses: list[dict[str, int]] = []
-        for _ in range(self.count):
-            at = {n: device.alloc(size + 256) for n, size in self.sizes.items()}
-            self.addresses.append(at)
-        self.restore(everything=True)
-        for i in range(self.count):
-            self.poison(i)
-        device.synchronize()
-
-    def _made(self, name: str, data: Bytes) -> int:
-        at = self.device.alloc(self.sizes[name] + 256)
-        self.device.upload(at, data)
-        return at
-
-    def restore(self, everything: bool = False, stream: Any = None) -> None:
-        """Copy the first values back: into inout buffers, or into all inputs."""
-        for at in self.addresses:
-            for arg in self.spec.buffers:
-                if arg.role == "inout" or (everything and arg.role == "in"):
-                    source, size = self.pristine[arg.name], self.sizes[arg.name]
-                    if size and stream is not None:
-                        self.device.call("cuMemcpyDtoDAsync", at[arg.name], source, size, stream)
-                    else:
-                        self.device.copy(at[arg.name], source, size)
-
-    def poison(self, index: int) -> None:
-        for arg in self.spec.buffers:
-            if arg.role == "out":
-                at = self.addresses[index][arg.name]
-                self.device.fill(at, poison_byte(arg, 0), self.sizes[arg.name])
-
-    def outputs(self, index: int) -> dict[str, Bytes]:
-        return {
-            a.name: self.device.download(self.addresses[index][a.name], self.sizes[a.name])
-            for a in self.spec.buffers
-            if a.role != "in"
-        }
-
-    def close(self) -> None:
-        for at in (*self.addresses, self.pristine):
-            for address in at.values():
-                self.device.free(address)
-
-
-Enqueue = Callable[[int], None]  # launch once on the device's stream, on buffer set i
+    play: dict[str, Callable[[], None]]
+    restore: Callable[[], None]
+    guess_us: dict[str, float]
+    raw: Raw
 
 
 class Timer:
     """Measures two enqueue functions against each other."""
 
-    def __init__(self, device: CudaDevice, sets: Sets, l2: int) -> None:
+    def __init__(self, device: CudaDevice, sets: Sets, l2: int, rng: random.Random | None = None) -> None:
         self.device = device
         self.sets = sets
-        self.inout = any(a.role == "inout" for a in sets.spec.buffers)
-        self.flush_bytes = max(2 * l2, 64 << 20)
-        self.flush_at = device.alloc(self.flush_bytes)
-        device.fill(self.flush_at, 0, self.flush_bytes)
-        self._sweep = device.call("cuModuleGetFunction", load_image(device, _SWEEP + b"\0"), b"sweep")
-        words = (self.flush_at, self.flush_bytes // 16)
-        self._sweep_arguments = Arguments([w.to_bytes(8, "little") for w in words])
+        self.sweep = Sweep(device, max(2 * l2, 64 << 20))
         self.start = self._event()
         self.end = self._event()
+        # Which sample is checked must not be known to what is timed.
+        self._rng = rng or random.SystemRandom()
+
+    def close(self) -> None:
+        self.sweep.close()
 
     def _event(self) -> Any:
         return self.device.call("cuEventCreate", 0)
 
-    def _flush(self, times: int = 1) -> None:
+    def _cold(self, times: int = 1) -> None:
         """Fill the L2 with other, clean lines; also the work that keeps the host ahead of the device."""
-        table = self._sweep_arguments.address
         for _ in range(times):
-            self.device.call("cuLaunchKernel", self._sweep, *_SWEEP_SHAPE, 0, self.device.stream, table, 0)
+            self.sweep.enqueue()
 
     def _elapsed_us(self, start: Any, end: Any) -> float:
         return float(self.device.call("cuEventElapsedTime", start, end)) * 1000.0
 
-    def estimate_us(self, enqueue: Enqueue) -> float:
+    def _mark(self, event: Any) -> None:
+        self.device.call("cuEventRecord", event, self.device.stream)
+
+    def _guess_us(self, enqueue: Enqueue) -> float:
         """About how long one launch takes, host gaps included."""
         enqueue(0)
         self.device.synchronize()
         best = math.inf
         for i in range(4):
-            self.sets.restore(stream=self.device.stream)
-            self._flush(4)
-            self.device.call("cuEventRecord", self.start, self.device.stream)
+            self.sets.restore()
+            self._cold(_LEAD)
+            self._mark(self.start)
             enqueue(i % self.sets.count)
-            self.device.call("cuEventRecord", self.end, self.device.stream)
+            self._mark(self.end)
             self.device.synchronize()
             best = min(best, self._elapsed_us(self.start, self.end))
         return max(best, 0.5)
 
-    def capture(self, enqueue: Enqueue, launches: int) -> tuple[Any, int]:
-        """An executable graph of `launches` launches over the sets, and how many nodes it has."""
+    def _graph(self, enqueue: Callable[[], None]) -> tuple[Callable[[], None], int]:
+        """What replays all that `enqueue` puts on the stream, and how many nodes that is."""
         api, stream = self.device.api, self.device.stream
         mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         self.device.call("cuStreamBeginCapture", stream, mode)
         try:
-            for i in range(launches):
-                enqueue(i % self.sets.count)
+            enqueue()
         except BaseException:
             self.device.api.cuStreamEndCapture(stream)
             raise
         graph = self.device.call("cuStreamEndCapture", stream)
         executable = self.device.call("cuGraphInstantiate", graph, 0)
-        return executable, self._node_count(graph)
-
-    def _node_count(self, graph: Any) -> int:
         found = self.device.call("cuGraphGetNodes", graph, 0)
-        return int(found[1]) if isinstance(found, tuple) else int(found)
+        nodes = int(found[1]) if isinstance(found, tuple) else int(found)
+        return partial(self.device.call, "cuGraphLaunch", executable, stream), nodes
 
-    def measure(self, sides: dict[str, Enqueue]) -> tuple[Raw, dict[str, Callable[[], None]]]:
-        """Raw samples of `port` and `original`, and for each the thing that was timed, to run once more."""
-        raw = Raw(sets=self.sets.count, set_bytes=self.sets.bytes)
-        guess = {name: self.estimate_us(enqueue) for name, enqueue in sides.items()}
+    def measure(self, sides: Mapping[str, Enqueue], spread: int = 1) -> tuple[Raw, Outputs]:
+        """Raw samples of `port` and `original`, and the outputs of launches among those timed: one of the
+        port, `spread` of the original."""
+        ready = self.prepare(sides)
+        return ready.raw, self.rounds(ready, spread)
+
+    def prepare(self, sides: Mapping[str, Enqueue]) -> Prepared:
+        """Make the graphs and warm up."""
+        sets = self.sets
+        raw = Raw(sets=sets.count, set_bytes=sets.bytes, method="CUDA graph replays")
+        guess = {name: self._guess_us(enqueue) for name, enqueue in sides.items()}
         raw.launches = self._launches(min(guess.values()))
-        lead = 1
+        play: dict[str, Callable[[], None]] = {}
+        restore: Callable[[], None] = sets.restore
         try:
-            play = self._graphs(sides, raw)
-            raw.method = "CUDA graph replays"
+            for name, enqueue in sides.items():
+                play[name], raw.nodes[name] = self._graph(partial(self._all, enqueue, raw.launches))
+            restore = self._graph(sets.restore)[0] if sets.inout else restore
         except DeviceError as e:
             # Single launches then: the work in front must be long enough to hide the slow call from Python.
             raw.notes.append(f"graph capture failed ({e})")
-            raw.method, raw.launches, lead = "single launches behind a backlog", 1, 6
+            raw.method, raw.launches, raw.nodes = "single launches behind a backlog", 1, {}
             play = {name: partial(enqueue, 0) for name, enqueue in sides.items()}
             if min(guess.values()) < _SHORT_US:
+                raw.gaps = True
                 raw.notes.append("kernels this short can't be timed one by one: host gaps are in the times")
-        if self.sets.count * self.sets.bytes < self.flush_bytes:
+        if raw.launches > sets.count and sets.count * sets.bytes < self.sweep.size:
             raw.notes.append("all buffer sets together fit in the L2: warm within a sample")
-        self._warm(play, guess, raw.launches)
-        self._rounds(play, guess, raw, lead)
-        return raw, play
+        ready = Prepared(play, restore, guess, raw)
+        self._warm(ready)
+        return ready
+
+    def _all(self, enqueue: Enqueue, launches: int) -> None:
+        for i in range(launches):
+            enqueue(i % self.sets.count)
 
     def _launches(self, guess_us: float) -> int:
+        if self.sets.shared_outputs:
+            return 1  # the original's launches would all write to one global
         wanted = min(_MOST_LAUNCHES, max(1, math.ceil(_SAMPLE_US / guess_us)))
-        # Launching twice on one inout set would time the kernel on its own results.
-        return min(wanted, self.sets.count) if self.inout else wanted
+        # A second launch on one set would be timed on its own results, or find its data in the L2.
+        warm = self.sets.count * self.sets.bytes < self.sweep.size
+        return min(wanted, self.sets.count) if self.sets.inout or warm else wanted
 
-    def _graphs(self, sides: dict[str, Enqueue], raw: Raw) -> dict[str, Callable[[], None]]:
-        stream = self.device.stream
-
-        play: dict[str, Callable[[], None]] = {}
-        for name, enqueue in sides.items():
-            executable, raw.nodes[name] = self.capture(enqueue, raw.launches)
-            play[name] = partial(self.device.call, "cuGraphLaunch", executable, stream)
-        return play
-
-    def _warm(self, play: dict[str, Callable[[], None]], guess: dict[str, float], launches: int) -> None:
-        once = sum(guess.values()) * launches
+    def _warm(self, ready: Prepared) -> None:
+        once = sum(ready.guess_us.values()) * ready.raw.launches
         for _ in range(max(2, min(500, int(_WARM_US / once)))):
-            for run in play.values():
+            for run in ready.play.values():
                 # A kernel fed with its own results may take another path, or never end.
-                self.sets.restore(stream=self.device.stream)
+                ready.restore()
                 run()
         self.device.synchronize()
 
-    def _rounds(
-        self, play: dict[str, Callable[[], None]], guess: dict[str, float], raw: Raw, lead: int
-    ) -> None:
-        per_round = 2 * sum(guess.values()) * raw.launches
-        rounds = max(_ROUNDS[0], min(_ROUNDS[1], int(_BUDGET_US / per_round)))
-        first, second = "port", "original"
-        for _ in range(rounds):
-            order = [first, second, second, first]
-            pairs = [(name, self._event(), self._event()) for name in order]
-            self._flush(4)
-            for name, start, end in pairs:
-                self.sets.restore(stream=self.device.stream)
-                self._flush(lead)
-                self.device.call("cuEventRecord", start, self.device.stream)
-                play[name]()
-                self.device.call("cuEventRecord", end, self.device.stream)
-            self.device.synchronize()
-            for name, start, end in pairs:
-                getattr(raw, name).append(self._elapsed_us(start, end) / raw.launches)
-                self.device.call("cuEventDestroy", start)
-                self.device.call("cuEventDestroy", end)
-            first, second = second, first
+    def rounds(self, ready: Prepared, spread: int = 1) -> Outputs:
+        """Fill `ready.raw` with samples until they are enough or the time is spent. Returns the outputs of
+        the checked launches of each side."""
+        raw, per_round = ready.raw, 2 * sum(ready.guess_us.values()) * ready.raw.launches
+        # A kernel of seconds is given up early: too few samples to compare, but no endless run.
+        least = min(LEAST_ROUNDS, max(2, int(_LONGEST_US / per_round)))
+        most = max(least, min(_MOST_ROUNDS, int(_BUDGET_US / per_round)))
+        used = min(raw.launches, self.sets.count)
+        for name, count in zip(SIDES, (1, spread), strict=True):
+            samples = sorted(self._rng.sample(range(2 * least), min(count, 2 * least)))
+            raw.checked[name] = [(sample, self._rng.randrange(used)) for sample in samples]
+        outputs: Outputs = {name: [] for name in SIDES}
+        order, done = list(SIDES), 0
+        raw.began = monotonic()
+        while done < least or (done < most and not enough(raw.original, raw.port)):
+            for _ in range(min(_STEP, least)):
+                self._round(ready, [*order, *reversed(order)], outputs)
+                order.reverse()
+                done += 1
+        raw.ended = monotonic()
+        return outputs
+
+    def _round(self, ready: Prepared, order: list[str], outputs: Outputs) -> None:
+        """Two samples of each side; a checked one starts from poisoned outputs, which are then read."""
+        raw = ready.raw
+        self._forget_persisting(raw)
+        spans: list[tuple[str, Any, Any]] = []
+        taken = {name: len(getattr(raw, name)) for name in SIDES}
+        self._cold(_LEAD)
+        for name in order:
+            number, taken[name] = taken[name], taken[name] + 1
+            checked = [index for sample, index in raw.checked[name] if sample == number]
+            if checked:
+                self.sets.poison()
+                self._cold(_LEAD)
+            start, end = self._event(), self._event()
+            ready.restore()
+            self._cold(1 if raw.nodes else _LEAD)
+            self._mark(start)
+            ready.play[name]()
+            self._mark(end)
+            spans.append((name, start, end))
+            if checked:
+                self.device.synchronize()
+                outputs[name].append(self.sets.outputs(checked[0], name == "original"))
+                self._cold(_LEAD)
+        self.device.synchronize()
+        for name, start, end in spans:
+            getattr(raw, name).append(self._elapsed_us(start, end) / raw.launches)
+            self.device.call("cuEventDestroy", start)
+            self.device.call("cuEventDestroy", end)
+
+    def _forget_persisting(self, raw: Raw) -> None:
+        """Make lines that a launch asked to keep in the L2 ordinary ones; a sweep then drives them out."""
+        try:
+            self.device.call("cuCtxResetPersistingL2Cache")
+        except DeviceError as e:
+            if (note := f"persisting lines of the L2 could not be reset ({e})") not in raw.notes:
+                raw.notes.append(note)

@@ -84,9 +84,10 @@ _HANDLERS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
 
 def _handler(name: str) -> Callable[[dict[str, Any], Emit], dict[str, Any]]:
     if name not in _HANDLERS:
-        from verify import device_jobs  # loads numpy; a compile child does without
+        from verify import bench_jobs, device_jobs  # load numpy; a compile child does without
 
         _HANDLERS.update(device_jobs.HANDLERS)
+        _HANDLERS.update(bench_jobs.HANDLERS)
     if name not in _HANDLERS:
         from verify import doubt_jobs, emulated_jobs, measure_jobs
 

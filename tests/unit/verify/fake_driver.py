@@ -37,12 +37,16 @@ class FakeDriver:
     CUstreamCaptureMode = real.CUstreamCaptureMode
 
     def __init__(self) -> None:
-        self.kernels: dict[str, tuple[list[int], Callable[..., None]]] = {"sweep": ([8, 8], lambda *_: None)}
+        self.kernels: dict[str, tuple[list[int], Callable[..., None]]] = {
+            "sweep": ([8, 8], lambda *_: None),
+            "fma": ([8, 4], lambda *_: None),
+        }
+        self.seconds: dict[str, Callable[[], float]] = {}  # of a launch by kernel, where not 10 microseconds
         self.symbols: dict[str, tuple[int, int]] = {}
         self.memory: dict[int, Any] = {}
         self.calls: list[str] = []
         self.clock = 0.0
-        self.capturing: list[Callable[[], None]] | None = None
+        self.capturing: list[tuple[Callable[[], None], Callable[[], float]]] | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if not name.startswith("cu") or not hasattr(real, name):
@@ -64,12 +68,12 @@ class FakeDriver:
         self.memory[at] = room
         return at
 
-    def later(self, work: Callable[[], None], seconds: float = 1e-5) -> tuple[CUresult]:
+    def later(self, work: Callable[[], None], seconds: Callable[[], float] = lambda: 1e-5) -> tuple[CUresult]:
         if self.capturing is not None:
-            self.capturing.append(work)
+            self.capturing.append((work, seconds))
         else:
             work()
-            self.clock += seconds
+            self.clock += seconds()
         return (CUresult.CUDA_SUCCESS,)
 
 
@@ -154,6 +158,22 @@ def _cuMemsetD8(d, to, byte, size):  # noqa: N802
     return (OK,)
 
 
+def _cuMemsetD8Async(d, to, byte, size, _stream):  # noqa: N802
+    return d.later(lambda: ctypes.memset(to, byte, size))
+
+
+def _cuMemsetD32Async(d, to, word, count, _stream):  # noqa: N802
+    return d.later(lambda: ctypes.memset(to, word & 0xFF, 4 * count))
+
+
+def _cuCtxResetPersistingL2Cache(d):  # noqa: N802
+    return (OK,)
+
+
+def _cuModuleUnload(d, _module):  # noqa: N802
+    return (OK,)
+
+
 def _cuModuleLoadData(d, _image):  # noqa: N802
     return OK, object()
 
@@ -182,7 +202,8 @@ def _cuLaunchKernel(d, function, gx, gy, gz, bx, by, bz, _smem, _stream, table, 
     pointers = (ctypes.c_void_p * len(sizes)).from_address(table)
     values = [ctypes.string_at(p, n) for p, n in zip(pointers, sizes, strict=True)]
     try:
-        return d.later(lambda: body((gx, gy, gz), (bx, by, bz), values))
+        work = lambda: body((gx, gy, gz), (bx, by, bz), values)  # noqa: E731
+        return d.later(work, d.seconds.get(function, lambda: 1e-5))
     except MemoryError:
         return (CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,)
 
@@ -223,7 +244,7 @@ def _cuGraphGetNodes(d, graph, _count=0):  # noqa: N802
 
 
 def _cuGraphLaunch(d, graph, _stream):  # noqa: N802
-    for work in graph:
+    for work, seconds in graph:
         work()
-        d.clock += 1e-5
+        d.clock += seconds()
     return (OK,)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from fake_driver import FakeDriver
 
-from verify import device_jobs
+from verify import bench_jobs, device_jobs
 from verify.jobs import JobError
 from verify.sides import Inputs, SideError, SideRan, read_outputs
 
@@ -27,7 +27,8 @@ class InProcessSide:
     def ask(self, job: dict[str, Any], _timeout: float = 0) -> dict[str, Any]:
         device_jobs.HELD = self.held
         try:
-            return device_jobs.HANDLERS[job["do"]](job, lambda _: None)
+            handlers = {**device_jobs.HANDLERS, **bench_jobs.HANDLERS}
+            return handlers[job["do"]](job, lambda _: None)
         except JobError as e:
             raise SideError("refused", e.code, e.message, e.line) from e
 

@@ -1,18 +1,26 @@
-"""The bench stage: what samples mean, and the measurement above the driver."""
+"""The bench stage: which cases are timed, what is concluded, and the measurement above the driver."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cuda.bindings
-import numpy as np
 import pytest
-from fake_driver import FakeDriver
+from fake_driver import CUresult, FakeDriver
 from in_process import port_side, saxpy_kernel
 from saxpy_target import SPEC, write_target
 
-from verify import bench, environment
-from verify.bench import largest_case, rate, ratio_interval, run_bench, throttled, traffic
+from verify import bench_jobs, environment, timing
+from verify.bench import BenchJob, run_bench, timed_cases
+from verify.ceiling_kernels import measure_ceilings
+from verify.device import CudaDevice
+from verify.facts import BenchFacts, CeilingFacts
+from verify.floor import moved
+from verify.original import Built
+from verify.rating import LEAST_ROUNDS
 from verify.resolve import resolve
 from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
@@ -30,6 +38,11 @@ def saxpy(n, a, x, y, *, grid=None, block=None, smem=0, stream=None):
     table = (ctypes.c_void_p * 4)(*[ctypes.addressof(r) for r in rooms])
     cuda.bindings.driver.cuLaunchKernel("port", *grid, *block, smem, stream, ctypes.addressof(table), 0)
 """
+LARGE = '[[case]]\nname = "large"\nsizes = { n = 40013 }\nrole = "large"\n'
+CEILINGS = CeilingFacts(
+    bytes=1 << 20, read_gbytes_per_s=4000, copy_gbytes_per_s=3800, fill_gbytes_per_s=3000, fma_tflops=50
+)
+Seconds = Callable[[], float]
 
 
 @pytest.fixture
@@ -37,29 +50,83 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     fake = FakeDriver()
     fake.kernels["k"] = fake.kernels["port"] = ([4, 4, 8, 8], saxpy_kernel)
     monkeypatch.setattr(cuda.bindings, "driver", fake)
-    monkeypatch.setattr(bench, "gpu_state", dict)
+    monkeypatch.setattr(bench_jobs, "build", lambda *_: Built(b"x", "", {"saxpy": "k"}, "none"))
     return fake
 
 
-def measured(driver: FakeDriver, folder: Path, order_dependent: bool = False) -> StageResult:
-    target = write_target(folder, BENCH_PORT)
+def measured(
+    driver: FakeDriver,
+    folder: Path,
+    spec_text: str = SPEC,
+    ceilings: tuple[CeilingFacts | None, str] = (CEILINGS, ""),
+    **more: Any,
+) -> StageResult:
+    target = write_target(folder, BENCH_PORT, spec_text)
     cubin = folder / "cubin"
     cubin.write_bytes(b"x")
     side = port_side(driver, target)
-    spec = load_spec(target)
-    return run_bench("t", spec, (), 0, side, cubin, {"saxpy": "k"}, order_dependent)  # type: ignore[arg-type]
+    job = BenchJob("t", load_spec(target), cubin, {"saxpy": "k"}, "sm_90a", **more)
+    return run_bench(job, side, lambda: ceilings)  # type: ignore[arg-type]
+
+
+def facts_of(result: StageResult) -> BenchFacts:
+    assert result.bench is not None, result.message
+    return result.bench
 
 
 def test_both_sides_are_timed_by_graph_and_equal(driver: FakeDriver, tmp_path: Path) -> None:
-    got = measured(driver, tmp_path / "t")
+    got = measured(driver, tmp_path / "t", build=("NVRTC 13.0", "--std=c++17"), dropped=("-O2",))
     assert got.status is Status.PASSED, got.message
-    facts = got.bench
-    assert facts is not None
+    facts = facts_of(got)
     assert (facts.rating, facts.method, facts.case) == ("SAME", "CUDA graph replays", "typical")
     assert facts.port.median_us == pytest.approx(10, rel=1e-3)
     # y is read and written: no set may be used twice within one sample
     assert 1 < facts.launches_per_sample <= facts.buffer_sets
-    assert driver.calls.count("cuGraphInstantiate") == 2
+    assert facts.port.samples == facts.original.samples == 2 * LEAST_ROUNDS
+    assert len(facts.port.quantiles) == 21
+    assert facts.original_build == ["NVRTC 13.0", "--std=c++17", "without -O2"]
+    assert {side: len(found) for side, found in facts.checked.items()} == {"port": 1, "original": 1}
+
+
+def test_the_other_clocks_are_told_apart(driver: FakeDriver, tmp_path: Path) -> None:
+    facts = facts_of(measured(driver, tmp_path / "t", SPEC + LARGE))
+    assert facts.case == "large"
+    for side in ("port", "original"):
+        launch = facts.launch[side]
+        assert 0 < launch.call.median_us <= launch.done.median_us
+        assert launch.call.samples == launch.done.samples >= 8
+    first = facts.first_call
+    assert first["original"].build_us is not None
+    assert first["original"].load_us is not None
+    # this port has no compile function: all is in its first launch
+    assert (first["port"].build_us, first["port"].load_us) == (None, None)
+    assert first["port"].total_us == first["port"].launch_us > 0
+    (also,) = facts.also
+    assert (also.case, also.first_call, also.also) == ("typical", {}, [])
+    assert also.launch["port"].done.median_us > 0
+
+
+def test_more_rounds_until_the_interval_is_narrow(driver: FakeDriver, tmp_path: Path) -> None:
+    rng = random.Random(3)
+    driver.seconds = {k: lambda: 1e-4 * rng.uniform(0.9, 1.1) for k in ("k", "port")}
+    facts = facts_of(measured(driver, tmp_path / "t"))
+    assert facts.rating == "SAME"
+    assert facts.port.samples > 2 * LEAST_ROUNDS
+    assert facts.ratio_high / facts.ratio_low < 1.01
+
+
+@pytest.mark.parametrize(
+    ("share", "status", "code"),
+    [(1.03, Status.PASSED, None), (1.3, Status.SLOWER, "CP9101"), (0.8, Status.PASSED, None)],
+)
+def test_slow_and_fast_ports(
+    driver: FakeDriver, tmp_path: Path, share: float, status: Status, code: str | None
+) -> None:
+    driver.seconds = {"k": lambda: 1e-4, "port": lambda: 1e-4 * share}
+    got = measured(driver, tmp_path / "t")
+    assert (got.status, got.code) == (status, code), got.message
+    assert facts_of(got).ratio == pytest.approx(1 / share, abs=1e-3)
+    assert facts_of(got).rating == ("SLOWER" if share > 1 else "FASTER")
 
 
 def test_wrong_timed_outputs_are_an_error(driver: FakeDriver, tmp_path: Path) -> None:
@@ -68,50 +135,139 @@ def test_wrong_timed_outputs_are_an_error(driver: FakeDriver, tmp_path: Path) ->
     assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9103")
 
 
+@pytest.mark.parametrize("lazy_after", [1, 8, 40])
+def test_right_in_the_warm_up_and_idle_when_timed(
+    driver: FakeDriver, tmp_path: Path, lazy_after: int
+) -> None:
+    calls = []
+
+    def fading(*launch: Any) -> None:
+        calls.append(1)
+        if len(calls) <= lazy_after:
+            saxpy_kernel(*launch)
+
+    driver.kernels["port"] = ([4, 4, 8, 8], fading)
+    got = measured(driver, tmp_path / "t")
+    assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9103")
+
+
+def test_outputs_are_poisoned_before_the_checked_launch(driver: FakeDriver, tmp_path: Path) -> None:
+    """A port that writes nothing when timed must not be judged by what the original left there."""
+    spec = SPEC.replace('role = "inout"', 'role = "out"')
+
+    def set_kernel(_grid: Any, _block: Any, values: list[bytes]) -> None:
+        from in_process import floats
+
+        n = int.from_bytes(values[0], "little")
+        floats(int.from_bytes(values[3], "little"), n)[:] = 2.0
+
+    driver.kernels["k"] = ([4, 4, 8, 8], set_kernel)
+    driver.kernels["port"] = ([4, 4, 8, 8], lambda *_: None)
+    got = measured(driver, tmp_path / "t", spec)
+    assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9103")
+    assert "not written by the port" in got.message
+
+
+def test_the_checked_sample_is_random(driver: FakeDriver, tmp_path: Path) -> None:
+    seen = {tuple(facts_of(measured(driver, tmp_path / str(i))).checked["port"][0]) for i in range(6)}
+    assert len(seen) > 1
+
+
+def test_calls_that_launch_nothing_are_an_error(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = timing.Timer.measure
+
+    def fewer(self: timing.Timer, *args: Any) -> Any:
+        raw, outputs = real(self, *args)
+        raw.nodes["port"] = raw.launches - 1
+        return raw, outputs
+
+    monkeypatch.setattr(timing.Timer, "measure", fewer)
+    got = measured(driver, tmp_path / "t")
+    assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9103")
+    assert "calls of the port made" in got.message
+
+
+def test_a_result_that_depends_on_the_order_is_still_looked_at(driver: FakeDriver, tmp_path: Path) -> None:
+    got = measured(driver, tmp_path / "t", order_dependent=True)
+    assert got.status is Status.PASSED, got.message
+    assert len(facts_of(got).checked["original"]) == 4
+    driver.kernels["port"] = ([4, 4, 8, 8], lambda *_: None)
+    lazy = measured(driver, tmp_path / "lazy", order_dependent=True)
+    assert (lazy.status, lazy.code) == (Status.WRONG_VALUES, "CP9103")
+
+
+def test_faster_than_the_device_can_move_the_bytes(driver: FakeDriver, tmp_path: Path) -> None:
+    spec = SPEC.replace("n = 1009", "n = 4000000")  # 48 MB: 12 us at 4 TB/s
+    driver.seconds = {"k": lambda: 2e-5, "port": lambda: 5e-6}
+    got = measured(driver, tmp_path / "t", spec)
+    assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9105"), got.message
+    floor = facts_of(got).floor
+    assert floor is not None
+    assert floor.floor_us == 12.0
+    assert (floor.port_share, floor.original_share) == (2.4, 0.6)
+    # An original that is as fast shows that the spec's bytes are not what moves.
+    driver.seconds = {"k": lambda: 5e-6, "port": lambda: 5e-6}
+    both = measured(driver, tmp_path / "both", spec)
+    assert both.status is Status.PASSED, both.message
+    assert "the original is under it too" in (facts_of(both).floor or floor).note
+
+
+def test_no_ceilings_no_floor(driver: FakeDriver, tmp_path: Path) -> None:
+    facts = facts_of(measured(driver, tmp_path / "t", ceilings=(None, "no memory")))
+    assert facts.floor is None
+    assert "no floor: no memory" in facts.notes
+
+
 def test_without_capture_short_kernels_are_ambiguous(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import fake_driver
 
-    refuse = lambda *_: (fake_driver.CUresult.CUDA_ERROR_INVALID_VALUE,)  # noqa: E731
+    refuse = lambda *_: (CUresult.CUDA_ERROR_INVALID_VALUE,)  # noqa: E731
     monkeypatch.setattr(fake_driver, "_cuStreamBeginCapture", refuse)
     got = measured(driver, tmp_path / "t")
     assert (got.status, got.code) == (Status.AMBIGUOUS, "CP9102")
     assert "capture failed" in got.message
 
 
+def test_persisting_lines_are_reset_before_every_round(driver: FakeDriver, tmp_path: Path) -> None:
+    facts = facts_of(measured(driver, tmp_path / "t"))
+    assert driver.calls.count("cuCtxResetPersistingL2Cache") == facts.port.samples / 2
+
+
 def test_device_memory_is_given_back(driver: FakeDriver, tmp_path: Path) -> None:
     measured(driver, tmp_path / "t")
-    assert len(driver.memory) <= 1  # the flush buffer lives as long as the child
+    assert not driver.memory
 
 
-def test_ratio_and_its_interval() -> None:
-    rng = np.random.default_rng(1)
-    base = 100 + rng.standard_normal(40)
-    ratio, low, high = ratio_interval(base * 1.2, base)
-    assert low < ratio < high
-    assert ratio == pytest.approx(1.2, rel=0.01)
-    assert rate(40, low, high) == "FASTER"
-    assert rate(40, *ratio_interval(base * 0.8, base)[1:]) == "SLOWER"
-    assert rate(40, *ratio_interval(base, base[::-1])[1:]) == "SAME"
-    assert rate(5, low, high) == "AMBIGUOUS"
-    assert rate(40, 0.9, 1.2) == "AMBIGUOUS"
+def test_which_cases_are_timed(tmp_path: Path) -> None:
+    spec = load_spec(write_target(tmp_path / "t", "", SPEC + LARGE))
+    names = lambda cases: [c.name for c, _ in timed_cases(spec, cases)]  # noqa: E731
+    assert names(()) == ["large", "typical"]
+    assert names(("typical",)) == ["typical"]
+    assert names(("one", "typical")) == ["typical"]
+    assert names(("empty",)) == []
+    typical = next(c for c in spec.case if c.name == "typical")
+    assert moved(spec, resolve(spec, typical)) == (1009 * 8, 1009 * 4)
 
 
-def test_largest_case_and_traffic(tmp_path: Path) -> None:
-    spec = load_spec(write_target(tmp_path / "t", "", SPEC))
-    found = largest_case(spec, ())
-    assert found is not None
-    assert found[0].name == "typical"
-    assert largest_case(spec, ("empty",)) is None
-    assert traffic(spec, resolve(spec, found[0])) == 1009 * 4 * 3
+def test_flags_without_a_counterpart_are_told(driver: FakeDriver, tmp_path: Path) -> None:
+    spec = SPEC.replace('kernel = "saxpy"', 'kernel = "saxpy"\nflags = ["--use_fast_math", "-G"]')
+    notes = "; ".join(facts_of(measured(driver, tmp_path / "t", spec)).notes)
+    assert "fast math" in notes
+    assert "debug build" in notes
 
 
-def test_throttle_bits() -> None:
-    key = "clocks_event_reasons.active"
-    assert throttled([{key: "0x0000000000000004"}, {}]) == ""  # a software power cap is normal under load
-    assert throttled([{key: "0x0000000000000040"}]) == "0x40"
-    assert throttled([{key: "[N/A]"}]) == ""
+def test_ceilings_above_the_driver(driver: FakeDriver) -> None:
+    got = CeilingFacts.model_validate(measure_ceilings(CudaDevice()))
+    # everything takes 10 us here: 64 MB read or filled, twice that copied
+    assert got.bytes == 1 << 26
+    assert got.read_gbytes_per_s == got.fill_gbytes_per_s == pytest.approx(6710.89)
+    assert got.copy_gbytes_per_s == got.gbytes_per_s == pytest.approx(13421.77)
+    assert got.left_out == {"matrix_tflops": "no kernel asked for it"}
+    assert not driver.memory
 
 
 def test_device_model_as_file_name() -> None:
