@@ -126,7 +126,7 @@ class Timer:
         """Raw samples of `port` and `original`, and the outputs of launches among those timed: one of the
         port, `spread` of the original."""
         ready = self.prepare(sides)
-        return ready.raw, self.rounds(ready, spread)
+        return ready.raw, self.rounds(ready, {"port": 1, "original": spread})
 
     def prepare(self, sides: Mapping[str, Enqueue]) -> Prepared:
         """Make the graphs and warm up."""
@@ -175,15 +175,15 @@ class Timer:
                 run()
         self.device.synchronize()
 
-    def rounds(self, ready: Prepared, spread: int = 1) -> Outputs:
-        """Fill `ready.raw` with samples until they are enough or the time is spent. Returns the outputs of
-        the checked launches of each side."""
+    def rounds(self, ready: Prepared, checks: Mapping[str, int]) -> Outputs:
+        """Fill `ready.raw` with samples until they are enough or the time is spent. Returns what so many
+        launches of each side left, drawn at random."""
         raw, per_round = ready.raw, 2 * sum(ready.guess_us.values()) * ready.raw.launches
         # A kernel of seconds is given up early: too few samples to compare, but no endless run.
         least = min(LEAST_ROUNDS, max(2, int(_LONGEST_US / per_round)))
         most = max(least, min(_MOST_ROUNDS, int(_BUDGET_US / per_round)))
         used = min(raw.launches, self.sets.count)
-        for name, count in zip(SIDES, (1, spread), strict=True):
+        for name, count in checks.items():
             samples = sorted(self._rng.sample(range(2 * least), min(count, 2 * least)))
             raw.checked[name] = [(sample, self._rng.randrange(used)) for sample in samples]
         outputs: Outputs = {name: [] for name in SIDES}
@@ -206,7 +206,7 @@ class Timer:
         self._cold(_LEAD)
         for name in order:
             number, taken[name] = taken[name], taken[name] + 1
-            checked = [index for sample, index in raw.checked[name] if sample == number]
+            checked = [index for sample, index in raw.checked.get(name, []) if sample == number]
             if checked:
                 self.sets.poison()
                 self._cold(_LEAD)

@@ -199,9 +199,15 @@ def test_a_result_that_depends_on_the_order_is_still_looked_at(driver: FakeDrive
 
 
 def test_faster_than_the_device_can_move_the_bytes(driver: FakeDriver, tmp_path: Path) -> None:
-    spec = SPEC.replace("n = 1009", "n = 4000000")  # 48 MB: 12 us at 4 TB/s
+    spec = SPEC.replace("n = 1009", "n = 40000")  # 480 kB: 12 us at 40 GB/s
+    slow = (
+        CEILINGS.model_copy(
+            update={"read_gbytes_per_s": 40, "copy_gbytes_per_s": 38, "fill_gbytes_per_s": 30}
+        ),
+        "",
+    )
     driver.seconds = {"k": lambda: 2e-5, "port": lambda: 5e-6}
-    got = measured(driver, tmp_path / "t", spec)
+    got = measured(driver, tmp_path / "t", spec, slow)
     assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9105"), got.message
     floor = facts_of(got).floor
     assert floor is not None
@@ -209,7 +215,7 @@ def test_faster_than_the_device_can_move_the_bytes(driver: FakeDriver, tmp_path:
     assert (floor.port_share, floor.original_share) == (2.4, 0.6)
     # An original that is as fast shows that the spec's bytes are not what moves.
     driver.seconds = {"k": lambda: 5e-6, "port": lambda: 5e-6}
-    both = measured(driver, tmp_path / "both", spec)
+    both = measured(driver, tmp_path / "both", spec, slow)
     assert both.status is Status.PASSED, both.message
     assert "the original is under it too" in (facts_of(both).floor or floor).note
 

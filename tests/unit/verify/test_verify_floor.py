@@ -1,0 +1,154 @@
+"""The floor under times, and the GPU's state while they are taken."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from saxpy_target import SPEC, write_target
+
+from verify import ceilings, clocks
+from verify.clocks import Seen, Watch, gpu_state, sm_mhz, throttled_by
+from verify.counts import CountFacts, counts_of
+from verify.facts import CeilingFacts, FloorFacts
+from verify.floor import floor_of, impossible, least_bytes
+from verify.resolve import resolve
+from verify.sides import SideError
+from verify.spec import load_spec
+
+CEILINGS = CeilingFacts(
+    bytes=1, read_gbytes_per_s=1000, copy_gbytes_per_s=900, fill_gbytes_per_s=800, fma_tflops=10
+)
+MB = 1 << 20
+
+
+def floored(tmp_path: Path, counts: CountFacts | None = None, original_us: float = 20.0) -> FloorFacts:
+    spec = load_spec(write_target(tmp_path / "t", "", SPEC.replace("n = 1009", "n = 1000000")))
+    resolved = resolve(spec, spec.case[-1])
+    return floor_of(
+        spec, resolved, CEILINGS, counts,
+        launches=4, sets=8, l2=MB, port_us=16.0, original_us=original_us,
+    )  # fmt: skip
+
+
+def test_bytes_of_the_spec_over_the_fastest_rate(tmp_path: Path) -> None:
+    got = floored(tmp_path)
+    assert (got.read_bytes, got.written_bytes, got.counted_by) == (8_000_000, 4_000_000, "spec")
+    assert (got.memory_us, got.floor_us, got.arithmetic_us) == (12.0, 12.0, None)
+    assert (got.port_share, got.original_share) == (0.75, 0.6)
+    # four launches move 48 MB; an L2 of 1 MiB may have held two of them
+    assert got.impossible_us == pytest.approx((12e6 - 2 * MB / 4) / 1e6 * 0.95, abs=1e-3)
+    assert not impossible(got, 11.0)
+    assert impossible(got, 10.0)
+
+
+def test_an_original_under_the_floor_clears_the_port(tmp_path: Path) -> None:
+    got = floored(tmp_path, original_us=10.0)
+    assert "original is under it" in got.note
+    assert not impossible(got, 1.0)
+
+
+def test_what_the_emulator_counted_in_this_case_comes_first(tmp_path: Path) -> None:
+    side = counts_of({"fma.rn.f32": 100_000_000, "ld.global.f32": 1}, {"x": (1_000_000, 0), "y": (0, 500)})
+    got = floored(tmp_path, CountFacts(case="typical", original=side, port=side))
+    assert (got.read_bytes, got.written_bytes, got.counted_by) == (1_000_000, 500, "emulator")
+    # 1e8 instructions at 5e12 per second
+    assert (got.memory_us, got.arithmetic_us, got.floor_us) == (1.0005, 20.0, 20.0)
+    other = floored(tmp_path / "o", CountFacts(case="one", original=side, port=side))
+    assert other.counted_by == "spec"
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "launches", "sets", "want"),
+    [
+        (10 * MB, 0, 1, 2, 9 * MB),  # the L2 may have held one full of the inputs
+        (10 * MB, 10 * MB, 1, 2, 18 * MB),  # and one of the outputs is not written back yet
+        (10 * MB, 0, 4, 2, 9.5 * MB),  # two rounds over the sets
+        (MB // 4, MB // 4, 2, 2, 0),  # all of it fits
+    ],
+)
+def test_what_must_pass_whatever_the_l2_does(
+    read: int, written: int, launches: int, sets: int, want: float
+) -> None:
+    assert least_bytes(read, written, launches, sets, MB) == want
+
+
+def test_ceilings_are_measured_once_and_a_failure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    class Side:
+        def __init__(self, *_: object) -> None: ...
+        def close(self) -> None: ...
+        def once(self, job: dict[str, object], _seconds: float) -> dict[str, object]:
+            asked.append(bool(job["matrix"]))
+            if job["matrix"]:
+                raise SideError("refused", "CP9104", "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY")
+            return {"ceilings": CEILINGS.model_dump()}
+
+    monkeypatch.setattr(ceilings, "ChildSide", Side)
+    monkeypatch.setattr(ceilings, "_FOUND", {})
+    monkeypatch.setattr(ceilings, "_FAILED", {})
+    assert ceilings.measured() is None
+    assert ceilings.ceilings("sm_90a", False) == (CEILINGS, "")
+    assert ceilings.ceilings("sm_90a", False) == (CEILINGS, "")
+    assert asked == [False]
+    assert ceilings.measured() == CEILINGS
+    # what was measured before stands, though the rate of matrix products is not to be had
+    assert ceilings.ceilings("sm_90a", True) == ceilings.ceilings("sm_90a", True) == (CEILINGS, "")
+    assert asked == [False, True]
+    ceilings._FOUND.clear()
+    missing, why = ceilings.ceilings("sm_90a", True)
+    assert missing is None
+    assert "OUT_OF_MEMORY" in why
+
+
+def test_reasons_to_slow_down() -> None:
+    key = "clocks_event_reasons.active"
+    assert throttled_by([{key: "0x0000000000000004"}, {}]) == [("software power cap", False)]
+    assert throttled_by([{key: "0x40"}, {key: "0x8"}]) == [
+        ("hardware slowdown", True),
+        ("hardware thermal slowdown", True),
+    ]
+    assert throttled_by([{key: "[N/A]"}, {key: "0x1"}]) == []
+    assert sm_mhz([{"clocks.sm": "1980"}, {"clocks.sm": "[N/A]"}, {"clocks.sm": "1200"}]) == (1200, 1980)
+    assert sm_mhz([{}]) is None
+
+
+def test_the_gpu_is_watched_until_the_end() -> None:
+    looked = threading.Event()
+    numbers = iter(range(10_000))
+
+    def look() -> dict[str, str]:
+        number = next(numbers)
+        if number >= 3:
+            looked.set()
+        return {"clocks.sm": str(number)}
+
+    with Watch(look, seconds=0.001) as watch:
+        assert looked.wait(10)
+    count = len(watch.seen.states)
+    assert count >= 4
+    assert next(numbers) == count
+
+
+def test_states_of_a_span() -> None:
+    seen = Seen([(float(i), {"pstate": f"P{i}"}) for i in range(5)])
+    assert [s["pstate"] for s in seen.between(1, 3)] == ["P1", "P2", "P3"]
+    assert [s["pstate"] for s in seen.between(3.1, 3.2)] == ["P3"]
+    assert Seen([(0.0, {})]).between(0, 1) == []
+
+
+def test_the_visible_gpu_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def output(command: list[str]) -> str:
+        asked.append(command)
+        return "1980, 3201, 300.5, 41, 0x0000000000000000, P0\n"
+
+    monkeypatch.setattr(clocks, "output_of", output)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,1")
+    assert gpu_state()["clocks.sm"] == "1980"
+    assert asked[0][-1] == "3"
+    monkeypatch.setattr(clocks, "output_of", lambda _: "")
+    assert gpu_state() == {}
