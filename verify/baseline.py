@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from verify.environment import Gpu
-from verify.facts import BenchFacts, CompileFacts, Difference, DoubtFacts, KernelResources, Strict
+from verify.facts import BenchFacts, CompileFacts, Difference, DoubtFacts, ErrorFacts, KernelResources, Strict
 from verify.verdict import Status, Verdict
 
 _NOW: Literal[2] = 2
@@ -35,6 +35,8 @@ class Agreement(Strict):
     bitwise_equal: bool
     port_fp64: float | None = None
     original_fp64: float | None = None
+    port_error: ErrorFacts | None = None
+    original_error: ErrorFacts | None = None
 
 
 class Baseline(Strict):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from verify.buffers import poison_byte
 from verify.device import Bytes, CudaDevice
 from verify.resolve import Resolved
-from verify.spec import BufferArg, Spec
+from verify.spec import Spec
+from verify.spec_args import BufferArg
 
 MOST_SETS = 256
 _OVER_L2 = 2.5  # all sets together are larger than the L2 by this factor, where so many are not too many

@@ -35,7 +35,7 @@ from verify.inputs import generate
 from verify.original import OriginalKernel, build
 from verify.rating import rate, ratio_interval
 from verify.rotation import Sets
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.timing import Enqueue, Prepared, Raw, Timer
 
 SLOWER_BY = 0.03
@@ -128,7 +128,7 @@ def decide(timer: Timer, ready: Prepared, repetitions: int) -> dict[str, Any]:
 def planted(
     timer: Timer, device: CudaDevice, enqueue: Enqueue, us: float, launches: int, repetitions: int
 ) -> dict[str, Any]:
-    """Decisions on a side that takes 3 % longer; more, where so few launches can't be delayed by so little."""
+    """Decisions on a side that takes 3 % longer; more, where so few launches can't be slowed by so little."""
     want = SLOWER_BY * us
     every = max(1, min(launches, math.ceil(_LEAST_DELAY_US / want)))
     delay = Delay(device, enqueue, every)

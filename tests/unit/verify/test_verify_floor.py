@@ -15,7 +15,7 @@ from verify.facts import CeilingFacts, FloorFacts
 from verify.floor import floor_of, impossible, least_bytes
 from verify.resolve import resolve
 from verify.sides import SideError
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 
 CEILINGS = CeilingFacts(
     bytes=1, read_gbytes_per_s=1000, copy_gbytes_per_s=900, fill_gbytes_per_s=800, fma_tflops=10
