@@ -181,6 +181,28 @@ def share(trials: dict[str, Any], which: str, word: str) -> float | None:
     return round(words[word] / total, 4) if total else None
 
 
+SUMMARY = ("role", "repetitions", "itself_same", "itself_least", "slower_by_3_percent_slower")
+
+
+def told(gpu: dict[str, Any], role: str, repetitions: int, trials: dict[str, Any]) -> dict[str, Any]:
+    """The whole result, so far."""
+    return {
+        "gpu": gpu,
+        "versions": versions(),
+        "role": role,
+        "repetitions": repetitions,
+        "itself_same": share(trials, "itself", "SAME"),
+        "itself_least": min((t["itself"]["words"].get("SAME", 0) for t in trials.values()), default=None),
+        "slower_by_3_percent_slower": share(trials, "slower", "SLOWER"),
+        "trials": trials,
+    }
+
+
+def write(path: Path, result: dict[str, Any]) -> None:
+    """Write what there is after each target: a trial that is cut short keeps the others."""
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="timing_trial", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("targets", nargs="*", type=Path, help="target folders; all of targets/ without any")
@@ -219,18 +241,10 @@ def main(argv: list[str] | None = None) -> int:
                 f"{one['seconds']} s",
                 flush=True,
             )
-    result = {
-        "gpu": gpu,
-        "versions": versions(),
-        "role": args.role,
-        "repetitions": args.repetitions,
-        "itself_same": share(trials, "itself", "SAME"),
-        "itself_least": min((t["itself"]["words"].get("SAME", 0) for t in trials.values()), default=None),
-        "slower_by_3_percent_slower": share(trials, "slower", "SLOWER"),
-        "trials": trials,
-    }
-    args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps({k: v for k, v in result.items() if k not in ("trials", "versions", "gpu")}))
+            write(args.out, told(gpu, args.role, args.repetitions, trials))
+    print(
+        json.dumps({k: v for k, v in told(gpu, args.role, args.repetitions, trials).items() if k in SUMMARY})
+    )
     return 0
 
 
