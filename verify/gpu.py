@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.bench import BenchJob, run_bench
 from verify.ceilings import ceilings
+from verify.counting import Watched, counted
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
 from verify.facts import DoubtFacts
@@ -195,11 +196,15 @@ def _doubt(
         return lambda: side.ask({"do": "nature"}, options.timeout)
 
     pinned = spec.port.opt_level
+    # What the PTX of both sides executes and moves is seen on the way.
+    seen = Watched(slot.original), Watched(slot.port)
     witnesses = (
-        Witness("original", original, slot.original, nature(slot.original), original_at, below(None)),
-        Witness("port", port, slot.port, nature(slot.port), port_at, below(pinned), pinned),
+        Witness("original", original, seen[0], nature(slot.original), original_at, below(None)),
+        Witness("port", port, seen[1], nature(slot.port), port_at, below(pinned), pinned),
     )
     doubts = [examine(spec, runs, w, reference) for w in witnesses]
+    counts = counted(spec, parity.parity.runs, *seen)
+    parity = parity.model_copy(update={"parity": parity.parity.model_copy(update={"counts": counts})})
     return conclude(parity, doubts, _against_meaning(target, spec, runs, slot, port, doubts))
 
 

@@ -40,6 +40,7 @@ from verify.timing import Enqueue, Prepared, Raw, Timer
 
 SLOWER_BY = 0.03
 _LEAST_DELAY_US = 2.5  # a node more in a graph costs about 1.5 us by itself
+_SET_FROM = 4  # decisions whose samples set the cycles
 _SPIN = b"""
 .version 7.0
 .target sm_70
@@ -135,15 +136,19 @@ def planted(
 
     def grown(cycles: int) -> float:
         ready = timer.prepare({"port": delay.with_cycles(cycles), "original": enqueue})
-        timer.rounds(ready, {})
-        return float(np.median(ready.raw.port) - np.median(ready.raw.original))
+        return us * float(decide(timer, ready, _SET_FROM)["grown_by"])
 
     first = max(1, int(want * every * 1000))
     at_none, at_first = grown(1), grown(first)
     per_cycle = (at_first - at_none) / first
     cycles = max(1, round((want - at_none) / per_cycle)) if per_cycle > 0 else first
     ready = timer.prepare({"port": delay.with_cycles(cycles), "original": enqueue})
-    return {"cycles": cycles, "every": every, **decide(timer, ready, repetitions)}
+    return {
+        "cycles": cycles,
+        "every": every,
+        "delay_at_none_us": round(at_none, 3),
+        **decide(timer, ready, repetitions),
+    }
 
 
 def trial(device: CudaDevice, made: dict[str, Any], repetitions: int, slowed: int) -> dict[str, Any]:

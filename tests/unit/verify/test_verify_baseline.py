@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from verify.baseline import Baseline, BaselineError, load_baseline
+from verify.baseline import Baseline, BaselineError, baseline_of, load_baseline
+from verify.environment import Gpu
+from verify.facts import CompileFacts, Difference, ParityFacts, RunFacts
+from verify.verdict import StageResult, Status, Verdict
 
+COMPILED = CompileFacts(
+    arch="sm_90a", compile_seconds=0, ptx_bytes=1, ptx_sha256="bb", cubin_bytes=1, cubin_sha256="", kernels=[]
+)
 RECORDED = sorted((Path(__file__).parents[3] / "targets").glob("*/baselines/*.json"))
 
 
@@ -25,6 +31,49 @@ def test_every_recorded_baseline_is_read() -> None:
         }
         assert one.bench is not None
         assert one.bench.port.median_us == data["bench"]["port"]["median_us"]
+
+
+def test_what_passed_is_recorded_and_read_back(tmp_path: Path) -> None:
+    difference = Difference(
+        output="y", dtype="float32", rule="fp64", elements=8, max_abs=0.25, max_ulp=2, port_fp64=0.5
+    )
+    stages = [
+        StageResult(stage="static", target="t", status=Status.PASSED),
+        StageResult(stage="compile", target="t", status=Status.PASSED, compile=COMPILED),
+        StageResult(
+            stage="parity",
+            target="t",
+            status=Status.PASSED,
+            parity=ParityFacts(
+                runs=[
+                    RunFacts(case="c", seed=0, values="spec", grid=(1, 1, 1), block=(1, 1, 1), counted=True)
+                ],
+                outputs=[difference],
+                rule="fp64",
+                deterministic=True,
+                order_dependent=False,
+                port_repeats=3,
+            ),
+        ),
+    ]
+    environment = {"versions": {"torch": "2.13.0"}, "gpu": None}
+    verdict = Verdict(
+        target="/home/someone/t", kernel="k", status=Status.PASSED, proven="all", stages=stages,
+        hashes={"port": "aa"}, environment=environment, seed=7, created="2026-11-30T00:00:00+00:00",
+    )  # fmt: skip
+    made = baseline_of(verdict, Gpu("NVIDIA H200", "sm_90a", 132, 1, 1, "CUDA 13.0"))
+    text = json.dumps(made.model_dump(mode="json", exclude_none=True))
+    assert "/home" not in text  # neither places nor hosts
+    path = tmp_path / "b.json"
+    path.write_text(text, encoding="utf-8")
+    again = load_baseline(path)
+    assert again == made
+    assert again.lacks == ""
+    assert (again.seed, again.parity["y"].rule, again.parity["y"].port_fp64) == (7, "fp64", 0.5)
+    assert list(json.loads(text))[:4] == ["schema_version", "device", "kernel", "recorded"]
+    failed = verdict.model_copy(update={"status": Status.SLOWER})
+    with pytest.raises(ValueError, match="only what PASSED"):
+        baseline_of(failed, Gpu("NVIDIA H200", "sm_90a", 132, 1, 1, "CUDA 13.0"))
 
 
 def first_schema() -> dict[str, object]:

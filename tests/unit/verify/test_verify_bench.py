@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,22 @@ def test_the_other_clocks_are_told_apart(driver: FakeDriver, tmp_path: Path) -> 
     (also,) = facts.also
     assert (also.case, also.first_call, also.also) == ("typical", {}, [])
     assert also.launch["port"].done.median_us > 0
+
+
+def test_the_device_is_done_before_the_clock_stops(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = CudaDevice.synchronize
+
+    def slow(self: CudaDevice) -> None:
+        time.sleep(0.002)
+        waited(self)
+
+    monkeypatch.setattr(CudaDevice, "synchronize", slow)
+    facts = facts_of(measured(driver, tmp_path / "t"))
+    for side in ("port", "original"):
+        assert facts.launch[side].call.median_us < 1500 < 2000 < facts.launch[side].done.median_us
+        assert facts.first_call[side].launch_us > 2000
 
 
 def test_more_rounds_until_the_interval_is_narrow(driver: FakeDriver, tmp_path: Path) -> None:

@@ -88,3 +88,9 @@ def test_a_suspect_original_is_found_and_the_port_is_judged_by_its_ptx(doubted: 
     assert (original.side, original.runs, original.right_at) == ("original", 0, 1)
     expected = {"runs": 3, "equal": 3, "level": 1, "rule": port.rule, "left_open": port.left_open}
     assert port == DoubtFacts(side="port", **expected)
+    # Both kernels' PTX ran: what it executes and moves is a fact of the verdict.
+    counts = doubted.parity.counts
+    assert counts is not None
+    assert counts.case == "n=33"
+    assert counts.original.instructions > counts.original.classes["memory"] > 0
+    assert counts.port.traffic_bytes == counts.original.traffic_bytes > 0
