@@ -282,5 +282,5 @@ def _words(facts: BenchFacts) -> str:
     words = f"{facts.case}: port {facts.port.median_us:.2f} us, original {facts.original.median_us:.2f} us: "
     words += f"{facts.ratio:.3f} [{facts.ratio_low:.3f}, {facts.ratio_high:.3f}] of the original's speed"
     if facts.floor is not None:
-        words += f"; {facts.floor.port_share:.0%} and {facts.floor.original_share:.0%} of the floor"
+        words += f"; the device's floor is {facts.floor.floor_us:.2f} us"
     return words

@@ -168,6 +168,8 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         bench = got.get("bench")
         if bench is not None and bench.bench is not None:
             words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"
+            for other in bench.bench.also:
+                words += f", {other.ratio:.3f}x in case {other.case} ({other.rating})"
         else:
             words += "; speed not compared"
         return Status.PASSED, words

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from pydantic import ValidationError
@@ -16,7 +17,7 @@ from saxpy_target import PORT, write_target
 import verify
 from verify.__main__ import exit_code, find_targets, main
 from verify.codes import CODES
-from verify.facts import CompileFacts, KernelResources, ParityFacts, RunFacts
+from verify.facts import BenchFacts, CompileFacts, KernelResources, ParityFacts, RunFacts, Timing
 from verify.static import check_static
 from verify.verdict import StageResult, Status, Verdict, conclude
 
@@ -100,6 +101,23 @@ def test_conclusions() -> None:
     assert conclude([STATIC, COMPILED, parity(True), noisy])[0] is Status.PASSED
     slow = noisy.model_copy(update={"status": Status.SLOWER, "code": "CP9101"})
     assert conclude([STATIC, COMPILED, parity(True), slow])[0] is Status.SLOWER
+
+
+def test_a_slower_typical_case_is_told() -> None:
+    time = Timing(median_us=10, p10_us=10, p90_us=10, samples=32)
+
+    def timed(case: str, rating: Literal["SAME", "SLOWER"], ratio: float) -> BenchFacts:
+        return BenchFacts(
+            case=case, grid=(1, 1, 1), block=(1, 1, 1), rating=rating, ratio=ratio, ratio_low=ratio,
+            ratio_high=ratio, port=time, original=time, method="CUDA graph replays", launches_per_sample=1,
+            buffer_sets=2, bytes_per_launch=1,
+        )  # fmt: skip
+
+    facts = timed("large", "SAME", 1.0).model_copy(update={"also": [timed("typical", "SLOWER", 0.641)]})
+    bench = StageResult(stage="bench", target="t", status=Status.PASSED, bench=facts)
+    status, proven = conclude([STATIC, COMPILED, parity(True), bench])
+    assert status is Status.PASSED
+    assert "1.000x of the original's speed (SAME), 0.641x in case typical (SLOWER)" in proven
 
 
 def test_exit_codes() -> None:
