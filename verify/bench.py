@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from verify.inputs import generate
 from verify.judge import Outputs, judge, output_lanes
 from verify.rating import quantiles, rate, ratio_interval
 from verify.resolve import Resolved, resolve
-from verify.sides import ChildSide, Inputs, SideError, read_outputs
+from verify.sides import ORIGINAL, ChildSide, Inputs, SideError, read_outputs
 from verify.spec import Case, Spec
 from verify.verdict import StageResult, Status
 
@@ -35,6 +36,7 @@ _TELLING = {
 }
 
 Ceilings = Callable[[], tuple[CeilingFacts | None, str]]
+Build = Callable[[], tuple[float | None, str]]  # microseconds that building the original takes, or why not
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,6 @@ class BenchJob:
     spec: Spec
     cubin: Path
     names: Mapping[str, str]
-    arch: str
     cases: Sequence[str] = ()
     seed: int = 0
     order_dependent: bool = False
@@ -215,12 +216,12 @@ def _measure(
         out = tempfile.mkdtemp(dir=port.child.scratch)
         request = {
             "do": "bench",
-            "target": port.load["target"],
             "module": port.load.get("module", ""),
-            "arch": job.arch,
             "case": case.name,
             "inputs": inputs.files(),
             "out": out,
+            "cubin": str(job.cubin),
+            "names": dict(job.names),
             "first": first,
             "spread": _SPREAD if job.order_dependent else 1,
         }
@@ -235,7 +236,17 @@ def _measure(
     return Measured(facts, _fault(job, facts, raw, outputs))
 
 
-def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings) -> StageResult:
+def first_build(place: str, arch: str, timeout: float) -> tuple[float | None, str]:
+    """Build the original in a process of its own: microseconds, or None and why not."""
+    with closing(ChildSide(ORIGINAL, {}, arch, timeout)) as child:
+        try:
+            reply = child.once({"do": "first_build", "target": place, "arch": arch}, timeout)
+        except SideError as e:
+            return None, e.message.splitlines()[0][:200] if e.message else e.how
+    return float(reply["build_us"]), ""
+
+
+def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings, build: Build) -> StageResult:
     """Time both sides in the port's process, which has passed parity. Nothing else may use the GPU now."""
     start = time.monotonic()
 
@@ -265,7 +276,7 @@ def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings) -> StageResult
         ]
     except SideError as e:
         return result(Status.AMBIGUOUS, "CP9104", e.message)
-    facts = main.facts.model_copy(update={"also": [m.facts for m in others]})
+    facts = _with_build(main.facts, build()).model_copy(update={"also": [m.facts for m in others]})
     for one in (main, *others):
         if one.fault is not None:
             return result(*one.fault, facts)
@@ -276,6 +287,17 @@ def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings) -> StageResult
     if facts.ratio_high < job.spec.bench.floor:
         return result(Status.SLOWER, "CP9101", f"{words}, under {job.spec.bench.floor}", facts)
     return result(Status.PASSED, None, "; ".join([words, *map(_words, facts.also)]), facts)
+
+
+def _with_build(facts: BenchFacts, built: tuple[float | None, str]) -> BenchFacts:
+    """The original's first call, with its build."""
+    us, why = built
+    if us is None:
+        return facts.model_copy(
+            update={"notes": [*facts.notes, f"the original's build was not timed: {why}"]}
+        )
+    first = facts.first_call["original"].model_copy(update={"build_us": round(us, 1)})
+    return facts.model_copy(update={"first_call": {**facts.first_call, "original": first}})
 
 
 def _words(facts: BenchFacts) -> str:

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.bench import BenchJob, run_bench
+from verify.bench import BenchJob, first_build, run_bench
 from verify.ceilings import ceilings
 from verify.counting import Watched, counted
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
@@ -116,7 +116,6 @@ def on_gpu(
                 spec,
                 cubin,
                 built.names,
-                gpu.arch,
                 options.cases,
                 options.seed,
                 parity.parity.order_dependent,
@@ -125,7 +124,12 @@ def on_gpu(
                 parity.parity.counts,
             )
             matrix = bool(built.facts.features.get("tensor_core"))
-            bench = run_bench(job, port, lambda: ceilings(gpu.arch, matrix))
+            bench = run_bench(
+                job,
+                port,
+                lambda: ceilings(gpu.arch, matrix),
+                lambda: first_build(place, gpu.arch, options.timeout),
+            )
         return [parity, bench]
 
 

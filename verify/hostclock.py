@@ -76,7 +76,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def wake_nvrtc() -> None:
-    """Load NVRTC: that is once per process, as the DSL's import is, and belongs to no kernel's first call."""
+    """Load NVRTC, where it is there."""
     with suppress(Exception):  # without it nvcc builds
         from cuda.bindings import nvrtc
 

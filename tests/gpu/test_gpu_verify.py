@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "unit/verify"))
 
 from saxpy_target import PORT, SPEC, write_target
 
+from tests.gpu import timing_trial
 from verify.environment import find_gpu
 from verify.run import Options, verify_target
 from verify.verdict import Status, Verdict
@@ -40,8 +42,28 @@ def test_a_right_port_passes_with_times(tmp_path: Path) -> None:
     # One launch moves 402 MB: no GPU does that in under 20 microseconds.
     assert 20 < facts.original.median_us < 20_000
     assert 0.8 < facts.ratio < 1.25
+    assert facts.floor is not None, facts.notes
+    assert 0.3 < facts.floor.original_share < 1.05
+    assert facts.floor.impossible_us < facts.original.median_us
+    for side in ("port", "original"):
+        launch, first = facts.launch[side], facts.first_call[side]  # type: ignore[index]
+        assert 1 < launch.call.median_us < launch.done.median_us
+        # Building takes longer than everything after it.
+        assert first.build_us is not None
+        assert first.build_us > first.launch_us > facts.original.median_us
+    (typical,) = facts.also
+    assert typical.case == "typical"
     assert GPU is not None
     assert (tmp_path / "t/baselines" / f"{GPU.slug}.json").exists()
+
+
+def test_the_words_for_times_are_right(tmp_path: Path) -> None:
+    target = write_target(tmp_path / "t", PORT, SPEC + LARGE)
+    out = tmp_path / "trial.json"
+    assert timing_trial.main([str(target), "--repetitions", "10", "--out", str(out)]) == 0
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["itself_same"] == 1.0
+    assert found["slower_by_3_percent_slower"] >= 0.9
 
 
 def test_a_short_kernel_is_timed_by_graph(tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ from fake_driver import CUresult, FakeDriver
 from in_process import port_side, saxpy_kernel
 from saxpy_target import SPEC, write_target
 
-from verify import bench_jobs, environment, timing
-from verify.bench import BenchJob, run_bench, timed_cases
+from verify import environment, timing
+from verify.bench import BenchJob, first_build, run_bench, timed_cases
 from verify.ceiling_kernels import measure_ceilings
 from verify.device import CudaDevice
 from verify.facts import BenchFacts, CeilingFacts
 from verify.floor import moved
-from verify.original import Built
 from verify.rating import LEAST_ROUNDS
 from verify.resolve import resolve
 from verify.spec_file import load_spec
@@ -51,7 +50,6 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     fake = FakeDriver()
     fake.kernels["k"] = fake.kernels["port"] = ([4, 4, 8, 8], saxpy_kernel)
     monkeypatch.setattr(cuda.bindings, "driver", fake)
-    monkeypatch.setattr(bench_jobs, "build", lambda *_: Built(b"x", "", {"saxpy": "k"}, "none"))
     return fake
 
 
@@ -60,14 +58,15 @@ def measured(
     folder: Path,
     spec_text: str = SPEC,
     ceilings: tuple[CeilingFacts | None, str] = (CEILINGS, ""),
+    build_us: tuple[float | None, str] = (5e4, ""),
     **more: Any,
 ) -> StageResult:
     target = write_target(folder, BENCH_PORT, spec_text)
     cubin = folder / "cubin"
     cubin.write_bytes(b"x")
     side = port_side(driver, target)
-    job = BenchJob("t", load_spec(target), cubin, {"saxpy": "k"}, "sm_90a", **more)
-    return run_bench(job, side, lambda: ceilings)  # type: ignore[arg-type]
+    job = BenchJob("t", load_spec(target), cubin, {"saxpy": "k"}, **more)
+    return run_bench(job, side, lambda: ceilings, lambda: build_us)  # type: ignore[arg-type]
 
 
 def facts_of(result: StageResult) -> BenchFacts:
@@ -97,14 +96,31 @@ def test_the_other_clocks_are_told_apart(driver: FakeDriver, tmp_path: Path) -> 
         assert 0 < launch.call.median_us <= launch.done.median_us
         assert launch.call.samples == launch.done.samples >= 8
     first = facts.first_call
-    assert first["original"].build_us is not None
+    assert first["original"].build_us == 5e4
     assert first["original"].load_us is not None
     # this port has no compile function: all is in its first launch
     assert (first["port"].build_us, first["port"].load_us) == (None, None)
     assert first["port"].total_us == first["port"].launch_us > 0
+    assert first["original"].total_us > 5e4
     (also,) = facts.also
     assert (also.case, also.first_call, also.also) == ("typical", {}, [])
     assert also.launch["port"].done.median_us > 0
+
+
+def test_a_build_that_fails_now_is_a_note(driver: FakeDriver, tmp_path: Path) -> None:
+    facts = facts_of(measured(driver, tmp_path / "t", build_us=(None, "no space")))
+    assert "the original's build was not timed: no space" in facts.notes
+    assert facts.first_call["original"].build_us is None
+
+
+def test_the_original_is_built_in_a_process_of_its_own(tmp_path: Path) -> None:
+    target = write_target(tmp_path / "t", BENCH_PORT)
+    us, why = first_build(str(target), "sm_90a", 60.0)
+    if us is None:
+        pytest.skip(why)
+    assert 1e3 < us < 6e7
+    bad = write_target(tmp_path / "bad", BENCH_PORT, device="int x = ;")
+    assert first_build(str(bad), "sm_90a", 60.0)[0] is None
 
 
 def test_the_device_is_done_before_the_clock_stops(
