@@ -27,13 +27,7 @@ from verify.verdict import StageResult, Status
 _BENCH_SECONDS = 300.0
 _SPREAD = 4  # launches of the original that show how far results vary where the order of atomics decides
 _LAUNCH_BOUND_US = 10.0
-# Flags of the original that have no counterpart in a port, or make a weak opponent.
-_TELLING = {
-    "--use_fast_math": "the original is built with fast math, which the port has no switch for",
-    "-use_fast_math": "the original is built with fast math, which the port has no switch for",
-    "-G": "the spec's flags ask for a debug build of the original",
-    "--device-debug": "the spec's flags ask for a debug build of the original",
-}
+_FAST_MATH = frozenset({"--use_fast_math", "-use_fast_math"})
 
 Ceilings = Callable[[], tuple[CeilingFacts | None, str]]
 Build = Callable[[], tuple[float | None, str]]  # microseconds that building the original takes, or why not
@@ -131,9 +125,8 @@ def conclude(
             notes.add(f"the GPU throttled: {words}", doubtful=True)
     if original.median_us < _LAUNCH_BOUND_US:
         notes.add(f"under {_LAUNCH_BOUND_US:g} us: mostly the cost of a launch")
-    for flag in job.spec.original.flags:
-        if flag in _TELLING:
-            notes.add(_TELLING[flag])
+    if _FAST_MATH & set(job.spec.original.flags):
+        notes.add("the original is built with fast math, which the port has no switch for")
     floor = None
     if ceilings[0] is None:
         notes.add(f"no floor: {ceilings[1]}")

@@ -17,16 +17,13 @@ from verify.cubin import read_cubin
 from verify.device import Arguments, CudaDevice, DeviceError, load_image
 from verify.dtypes import lookup
 from verify.environment import find_nvcc
+from verify.flags import given
 from verify.inputs import scalar_bytes
 from verify.levels import ptxas_option
 from verify.resolve import Resolved
 from verify.spec import Spec
 from verify.spec_args import BufferArg, PointerField, ScalarArg
 
-# Flags of nvcc that NVRTC refuses and that change nothing in device code.
-_NVCC_ONLY = re.compile(
-    r"-O\d|-Xcompiler.*|-g|-G|--?(?:gpu-)?arch.*|-gencode.*|-rdc.*|-lineinfo|-w|-l.*|-L.*"
-)
 _NVCC_SECONDS = 300
 
 
@@ -121,8 +118,8 @@ def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequenc
     options = [f"--gpu-architecture={arch}", f"--std={spec.original.std}", f"-I{path.parent}"]
     options += [f"-I{folder}" for folder in include_folders()]
     options += [f"-D{d}" for d in spec.original.defines]
-    options += [f for f in spec.original.flags if not _NVCC_ONLY.fullmatch(f)]
-    options += extra
+    kept, dropped = given(spec.original.flags, "nvrtc")
+    options += [*kept, *extra]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
     log = _nvrtc_text(call, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
     if int(status) != 0:
@@ -140,7 +137,7 @@ def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequenc
         "NVRTC " + ".".join(str(v) for v in version),
         log=log,
         options=[o for o in options if not o.startswith("-I")],
-        dropped=[f for f in spec.original.flags if _NVCC_ONLY.fullmatch(f)],
+        dropped=dropped,
     )
 
 
@@ -164,7 +161,8 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequence
         unit.write_bytes(f'#line 1 "{path}"\n'.encode() * lines + source + tail)
         command = [nvcc, f"-arch={arch}", f"-std={spec.original.std}", f"-I{path.parent}"]
         command += ["-o"]
-        rest = [*(f"-D{d}" for d in spec.original.defines), *spec.original.flags, *extra, str(unit)]
+        kept, dropped = given(spec.original.flags, "nvcc")
+        rest = [*(f"-D{d}" for d in spec.original.defines), *kept, *extra, str(unit)]
         for kind in ("cubin", "ptx"):
             try:
                 done = subprocess.run(
@@ -183,8 +181,8 @@ def _with_nvcc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequence
         ptx = (Path(folder) / "out.ptx").read_text(encoding="utf-8")
     kernels = [k.name for k in read_cubin(cubin)]
     names = {e: _match(e, kernels if not e.startswith("&") else _variables(ptx)) for e in expressions(spec)}
-    given = [o for o in (*command[1:-1], *rest[:-1]) if not o.startswith("-I")]
-    return Built(cubin, ptx, names, f"nvcc ({nvcc})", options=given)
+    told = [o for o in (*command[1:-1], *rest[:-1]) if not o.startswith("-I")]
+    return Built(cubin, ptx, names, f"nvcc ({nvcc})", options=told, dropped=dropped)
 
 
 def match_names(ptx: str, spec: Spec) -> dict[str, str]:
