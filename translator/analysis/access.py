@@ -90,10 +90,7 @@ class _Walk(Evaluator):
             self.eval(s.expr, env, depth)
             return env
         if isinstance(s, If):
-            self.eval(s.cond, env, depth)
-            then = self._branch(s.cond, True, s.then, env, depth)
-            other = self._branch(s.cond, False, s.other, env, depth)
-            return _merge(then, other)
+            return self._if(s, env, depth)
         if isinstance(s, For):
             start = self.body(s.init, dict(env), depth)
             return env if start is None else self._loop(s.cond, s.body, s.step, start, depth)
@@ -101,14 +98,17 @@ class _Walk(Evaluator):
             return self._loop(s.cond, s.body, None, env, depth)
         if isinstance(s, DoWhile):
             widened = self._widen(env, s.body, s.cond, depth)
+            self.certain = self.certain and not _leaves(s.body)
             after = self.body(s.body, dict(widened), depth)
             self.eval(s.cond, dict(after if after is not None else widened), depth)
             return widened
         if isinstance(s, Switch):
             self.eval(s.value, env, depth)
             joined: Env | None = dict(env)
+            before, self.certain = self.certain, False
             for case in s.cases:
                 joined = _merge(joined, self.body(case.body, dict(env), depth))
+            self.certain = before and not _leaves((s,), Return, Continue)
             return self._widen(joined or env, (s,), None, depth)
         if isinstance(s, Block):
             return self.body(s.body, env, depth)
@@ -122,6 +122,22 @@ class _Walk(Evaluator):
             self.eval(e, env, depth)
         return env
 
+    def _if(self, s: If, env: Env, depth: int) -> Env | None:
+        self.eval(s.cond, env, depth)
+        before = self.certain
+        guards = [before and self.only_bounds(s.cond, holds, env, depth) for holds in (True, False)]
+        self.certain = guards[0]
+        then = self._branch(s.cond, True, s.then, env, depth)
+        self.certain = guards[1]
+        other = self._branch(s.cond, False, s.other, env, depth)
+        if then is None and other is not None:
+            self.certain = guards[1] and not _leaves(s.other)
+        elif other is None and then is not None:
+            self.certain = guards[0] and not _leaves(s.then)
+        else:
+            self.certain = before and not any(_leaves(b) for b in (s.then, s.other))
+        return _merge(then, other)
+
     def _branch(self, cond: Expr, holds: bool, body: Iterable[Stmt], env: Env, depth: int) -> Env | None:
         return self.body(body, self.refine(cond, holds, dict(env), depth), depth)
 
@@ -132,6 +148,9 @@ class _Walk(Evaluator):
             self.refine(cond, True, dict(env), depth)  # the first round tells what the grid covers
         changed = self._widen(env, body, cond, depth, step)
         inside = dict(changed)
+        before = self.certain
+        self.certain = before and cond is not None and self.only_bounds(cond, True, inside, depth)
+        self.certain = self.certain and not _leaves(body)
         if cond is not None:
             self._note_bound(cond, inside, depth)
             self.eval(cond, inside, depth)
@@ -142,6 +161,7 @@ class _Walk(Evaluator):
         self.loops.pop()
         if step is not None:
             self.eval(step, dict(after if after is not None else changed), depth)
+        self.certain = before and not _leaves(body, Return)
         return changed if cond is None else self.refine(cond, False, dict(changed), depth)
 
     def _widen(
@@ -169,8 +189,36 @@ class _Walk(Evaluator):
                 ways = {_direction(e, var) for e in edits}
                 lo = old.lo if ways == {"up"} else Poly() if ways == {"down"} else None
                 hi = old.hi if ways == {"down"} else None
-                made[var] = Value(lo, hi, None, (var, 0), old.loads)
+                stride = self._stride(var, old, edits, body, step, env, depth)
+                made[var] = Value(lo, hi, None, (var, 0), old.loads, step=stride)
         return made
+
+    def _stride(
+        self,
+        var: Var,
+        start: Value,
+        edits: list[Expr],
+        body: Iterable[Stmt],
+        step: Expr | None,
+        env: Env,
+        depth: int,
+    ) -> Poly | None:
+        """How far apart the values of a counter are, which starts at `start` in different threads."""
+        always = [step, *(s.expr for s in body if isinstance(s, ExprStmt))]
+        if len(edits) != 1 or not any(edits[0] is e for e in always) or _direction(edits[0], var) != "up":
+            return None
+        edit = edits[0]
+        if isinstance(edit, x.IncDec):
+            by: v.Known = const(1)
+        elif isinstance(edit, x.Assign) and edit.op == "+":
+            by = self.quiet(edit.value, env, depth)
+        else:
+            return None
+        if not isinstance(by, Value) or by.exact is None:
+            return None
+        if start.step == Poly():
+            return by.exact
+        return v.ONE if v.fills(start, by.exact) or (start.dense and by.exact == v.ONE) else None
 
     def _by_reference(self, call: x.Call, arg: x.VarRef, changes: dict[Var, list[Expr]]) -> None:
         callee = self.functions.get(call.symbol)
@@ -219,6 +267,11 @@ class _Walk(Evaluator):
                 work = work * trips
         if work.constant is None and not any(s[0] == LOADED for s in work.symbols):
             self.found.work.add(work)
+
+
+def _leaves(body: Iterable[Stmt], *kinds: type) -> bool:
+    """Whether threads may leave from inside `body`, before its end."""
+    return any(isinstance(s, kinds or (Return, Break, Continue)) for s in walk_stmts(body))
 
 
 def _merge(a: Env | None, b: Env | None) -> Env | None:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from translator.analysis import values as v
 from translator.analysis.fields import changed_members, leaves
+from translator.analysis.operators import ARITHMETIC, NAMED, NEGATED, PICKS, SWAPPED
 from translator.analysis.poly import Poly
 from translator.analysis.values import LAUNCHED, LOADED, TOP, Access, Address, Known, Value, const, exact
 from translator.diag.diagnostic import NOWHERE
@@ -72,6 +73,7 @@ class Evaluator:
             if isinstance(p.type, Struct)
         }
         self.definitions: dict[Var, Expr] = {}  # initialisers that mean the same wherever they are in scope
+        self.certain = True  # whether what is walked is kept from a thread by known bounds only
 
     def body(self, statements: Iterable[Stmt], env: Env | None, depth: int) -> Env | None:
         """The environment after some statements, None if control doesn't get past them."""
@@ -97,6 +99,26 @@ class Evaluator:
             self._bound(cond.right, right, SWAPPED[op], left, env)
         return env
 
+    def only_bounds(self, cond: Expr, holds: bool, env: Env, depth: int) -> bool:
+        """Whether `cond` does nothing but bound variables that take every value, each on its own."""
+        cond = bare(cond)
+        if isinstance(cond, x.Unary) and cond.op == "!":
+            return self.only_bounds(cond.operand, not holds, env, depth)
+        if isinstance(cond, x.Logical):
+            both = (cond.op == "&&") == holds
+            return both and all(self.only_bounds(c, holds, env, depth) for c in (cond.left, cond.right))
+        if not isinstance(cond, x.Binary) or (cond.op if holds else NEGATED.get(cond.op, "!=")) == "!=":
+            return False
+        sides = [self.quiet(side, env, depth) for side in (cond.left, cond.right)]
+        known = [k for k in sides if isinstance(k, Value) and not k.loads]
+        fixed = [k for k in known if k.exact is not None]
+        free = [k for k in known if k.offset_of is not None and self._is_dense(k.offset_of[0], env)]
+        return len(fixed) == 2 or (len(fixed) == 1 and len(free) == 1 and fixed != free)
+
+    def _is_dense(self, var: Var, env: Env) -> bool:
+        known = env.get(var)
+        return isinstance(known, Value) and known.dense
+
     def _bound(self, e: Expr, own: Value, op: str, other: Value, env: Env) -> None:
         """Note that `e`, of value `own`, is `op` than `other`."""
         hi = other.hi.plus(-1) if op == "<" and other.hi is not None else other.hi
@@ -106,7 +128,7 @@ class Evaluator:
             known = env.get(var)
             if isinstance(known, Value):
                 if op in ("<", "<=", "==") and hi is not None:
-                    known = v.below(known, hi.plus(-shift))
+                    known = v.below(known, hi.plus(-shift), other.exact is not None)
                 if op in (">", ">=", "==") and lo is not None:
                     known = v.above(known, lo.plus(-shift))
                 env[var] = known
@@ -167,12 +189,12 @@ class Evaluator:
             return Value(Poly(), Poly.const(1)) if e.op == "!" else TOP
         if isinstance(e, x.Logical):
             self.eval(e.left, env, depth)
-            self.eval(e.right, self.refine(e.left, e.op == "&&", dict(env), depth), depth)
+            self._under(e.left, e.op == "&&", e.right, env, depth)
             return Value(Poly(), Poly.const(1))
         if isinstance(e, x.Conditional):
             self.eval(e.cond, env, depth)
-            then = self.eval(e.then, self.refine(e.cond, True, dict(env), depth), depth)
-            return v.join(then, self.eval(e.other, self.refine(e.cond, False, dict(env), depth), depth))
+            then = self._under(e.cond, True, e.then, env, depth)
+            return v.join(then, self._under(e.cond, False, e.other, env, depth))
         if isinstance(e, x.AddrOf):
             return self.place(e.lvalue, env, depth)
         if isinstance(e, x.Decay):
@@ -196,13 +218,22 @@ class Evaluator:
             self.eval(o, env, depth)
         return TOP
 
+    def _under(self, cond: Expr, holds: bool, e: Expr, env: Env, depth: int) -> Known:
+        """`e`, which is evaluated only where `cond` holds, or where it does not."""
+        saved = self.certain
+        self.certain = saved and self.only_bounds(cond, holds, env, depth)
+        known = self.eval(e, self.refine(cond, holds, dict(env), depth), depth)
+        self.certain = saved
+        return known
+
     def _variable(self, e: x.VarRef, env: Env, depth: int) -> Known:
         var = e.var
         known = env.get(var)
         if var in self.definitions and isinstance(known, Value):
             again = self.eval(self.definitions[var], env, depth)  # guards since may say more
             if isinstance(again, Value):
-                known = replace(known, hi=v.better(known.hi, again.hi))
+                best = v.better(known.hi, again.hi)
+                known = replace(known, hi=best, reached=(again if best == again.hi else known).reached)
         if isinstance(known, Address) and var.ref:
             return self._touch(known, var.type, False)
         if known is not None:
@@ -218,7 +249,9 @@ class Evaluator:
         count = (self.shape.block if e.base in ("threadIdx", "blockDim") else self.shape.grid)[axis]
         if e.base in ("blockDim", "gridDim"):
             return exact(count)
-        return const(0) if count.constant == 1 else Value(Poly(), count.plus(-1))
+        if count.constant == 1:
+            return const(0)
+        return Value(Poly(), count.plus(-1), reached=True, step=v.ONE)
 
     def _cast(self, e: x.Cast | x.Bitcast, env: Env, depth: int) -> Known:
         inner = self.eval(e.operand, env, depth)
@@ -233,8 +266,8 @@ class Evaluator:
         a, b = self.eval(e.left, env, depth), self.eval(e.right, env, depth)
         if not isinstance(a, Value) or not isinstance(b, Value):
             return TOP
-        if e.op in _ARITHMETIC and isinstance(e.type, Scalar) and e.type.is_integer:
-            return _ARITHMETIC[e.op](a, b)
+        if e.op in ARITHMETIC and isinstance(e.type, Scalar) and e.type.is_integer:
+            return ARITHMETIC[e.op](a, b)
         return Value(Poly(), Poly.const(1)) if e.op in NEGATED else TOP
 
     def _pointer_add(self, pointer: Expr, offset: Expr, t: Type, env: Env, depth: int) -> Address:
@@ -300,7 +333,8 @@ class Evaluator:
             return place
         if place.root:
             offset = replace(place.offset, offset_of=None)
-            made = Access(place.root, offset, t.size, writes, t, place.room)
+            reached = self.certain and place.offset.reached
+            made = Access(place.root, offset, t.size, writes, t, place.room, reached)
             if made not in self.seen:
                 self.seen.add(made)
                 self.found.accesses.append(made)
@@ -319,7 +353,7 @@ class Evaluator:
             old = env.get(target.var)
             forget(env, target.var)
             if e.op and isinstance(old, Value) and isinstance(value, Value):
-                value = _ARITHMETIC[e.op](old, value) if e.op in _ARITHMETIC else TOP
+                value = ARITHMETIC[e.op](old, value) if e.op in ARITHMETIC else TOP
             elif e.op and isinstance(old, Address) and isinstance(e.type, Pointer):
                 by = v.multiply(value, const(e.type.to.size)) if isinstance(value, Value) else TOP
                 value = Address(
@@ -365,7 +399,9 @@ class Evaluator:
             self.found.complete = False
             return Address("", TOP) if isinstance(e.type, Pointer) else TOP
         saved, self.returned = self.returned, []
+        certain = self.certain
         self.body(callee.body, inner, depth + 1)
+        self.certain = certain
         results, self.returned = self.returned, saved
         if not results:
             return TOP
@@ -383,56 +419,11 @@ class Evaluator:
                     self._touch(given, passed.type.to, True)
                 if e.name.startswith("__ld"):
                     return value
-        pick = _PICKS.get(e.name)
+        pick = PICKS.get(e.name)
         if pick is not None and len(args) == 2:
             a, b = args
             return pick(a, b) if isinstance(a, Value) and isinstance(b, Value) else TOP
-        return _NAMED.get(e.name, TOP)
-
-
-NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
-SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
-
-
-def _shift_left(a: Value, b: Value) -> Value:
-    by = b.exact.constant if b.exact is not None else None
-    return v.multiply(a, const(1 << by)) if by is not None and 0 <= by < 63 else replace(TOP, loads=a.loads)
-
-
-def _shift_right(a: Value, b: Value) -> Value:
-    by = b.exact.constant if b.exact is not None else None
-    if by is None or not 0 <= by < 63:
-        return Value(Poly(), a.hi, None, None, a.loads)
-    return v.divide(a, const(1 << by))
-
-
-def _and(a: Value, b: Value) -> Value:
-    tops = [p.hi for p in (a, b) if p.hi is not None and p.hi.constant is not None and p.hi.constant >= 0]
-    tops = tops or [p.exact for p in (b, a) if p.exact is not None]  # a mask that is a parameter
-    tops = tops or [p.hi for p in (a, b) if p.hi is not None]
-    hi = min(tops, key=lambda p: p.constant or 0) if tops else None
-    return Value(Poly(), hi, None, None, a.loads | b.loads)
-
-
-def _or(a: Value, b: Value) -> Value:
-    """`a | b` and `a ^ b` are at most `a + b` where neither is negative."""
-    return replace(v.add(a, b), lo=Poly(), exact=None, offset_of=None)
-
-
-_ARITHMETIC = {
-    "+": v.add, "-": v.subtract, "*": v.multiply, "/": v.divide, "%": v.modulo,
-    "<<": _shift_left, ">>": _shift_right, "&": _and, "|": _or, "^": _or,
-}  # fmt: skip
-_PICKS = {
-    **dict.fromkeys(("min", "umin", "llmin", "ullmin"), v.minimum),
-    **dict.fromkeys(("max", "umax", "llmax", "ullmax"), v.maximum),
-}
-_NAMED = {
-    "__popc": Value(Poly(), Poly.const(32)),
-    "__popcll": Value(Poly(), Poly.const(64)),
-    "__clz": Value(Poly(), Poly.const(32)),
-    "__ffs": Value(Poly(), Poly.const(32)),
-}
+        return NAMED.get(e.name, TOP)
 
 
 def deep(e: Expr) -> Iterable[Expr]:

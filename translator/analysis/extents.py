@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from translator.analysis import values as v
 from translator.analysis.access import Accesses
+from translator.analysis.allocated import Room, exceeds, never_exceeds
 from translator.analysis.fields import field_names, pointer_leaves
-from translator.analysis.launch_shape import readable
+from translator.analysis.launch_shape import names_in, readable
 from translator.analysis.poly import Poly, largest
 from translator.analysis.values import LOADED, Access
 from translator.model.expr import Var
@@ -36,6 +37,7 @@ class Buffer:
     init: str = ""
     limits: list[str] = field(default_factory=list)  # what bounds the values, if they index something
     host: Poly | None = None  # elements the host allocates, if known
+    beyond: Poly | None = None  # elements up to the last one touched, where that is more than the host's
 
 
 @dataclass(slots=True)
@@ -68,12 +70,18 @@ def element(t: Type) -> tuple[str, int, list[tuple[str, str, int]]] | None:
     return "", t.size, fields
 
 
-def extents(model: KernelModel, found: Accesses, allocated: Mapping[str, Poly], blocks: set[str]) -> Extents:
+def extents(
+    model: KernelModel,
+    found: Accesses,
+    allocated: Mapping[str, Room],
+    blocks: set[str],
+    known: Mapping[str, int],
+) -> Extents:
     """Buffers of the model's pointers and globals, from accesses and from what the host allocated.
 
     Pointers are parameters, or fields of struct parameters, which are called `<param>_<field>`.
-    `allocated` gives elements of the pointee per parameter, `blocks` the sizes that number the grid's blocks.
-    Buffers that can't be described are left out.
+    `allocated` is by parameter, `blocks` are the sizes that number the grid's blocks, `known` the values that
+    the source gives arguments. Buffers that can't be described are left out.
     """
     made = Extents()
     pointers: list[tuple[Var, Type]] = [
@@ -86,8 +94,12 @@ def extents(model: KernelModel, found: Accesses, allocated: Mapping[str, Poly], 
             dtype, unit, fields = described
             made.buffers[var.name] = Buffer(var.name, var, dtype, unit, fields)
     for buffer in made.buffers.values():
-        _count(buffer, [a for a in found.accesses if a.root == buffer.name], allocated)
+        own = [a for a in found.accesses if a.root == buffer.name]
+        _count(buffer, own, allocated)
         buffer.complete = buffer.complete and found.complete
+        room = allocated.get(buffer.name)
+        if room is not None and room.certain:
+            _as_allocated(buffer, own, known)
     for a in found.accesses:
         _multiples(made, a, blocks)
     for a in found.accesses:
@@ -95,14 +107,15 @@ def extents(model: KernelModel, found: Accesses, allocated: Mapping[str, Poly], 
     return made
 
 
-def _count(buffer: Buffer, accesses: Sequence[Access], allocated: Mapping[str, Poly]) -> None:
+def _count(buffer: Buffer, accesses: Sequence[Access], allocated: Mapping[str, Room]) -> None:
     bounds: list[Poly] = []
     for a in accesses:
         if a.offset.hi is None:
             buffer.complete = False
         elif not _loaded(a.offset.hi):
             bounds.append(_elements(buffer, a.offset.hi, a.size))
-    host = allocated.get(buffer.name)
+    room = allocated.get(buffer.name)
+    host = None if room is None else room.elems
     if isinstance(buffer.var.type, Array):
         buffer.elems = Poly.const(buffer.var.type.size // buffer.unit)
         buffer.complete = True
@@ -121,6 +134,26 @@ def _count(buffer: Buffer, accesses: Sequence[Access], allocated: Mapping[str, P
         buffer.elems = total
     elif not looked_up or not buffer.complete:
         buffer.elems = host
+
+
+def _as_allocated(buffer: Buffer, accesses: Sequence[Access], known: Mapping[str, int]) -> None:
+    """The host's size where it is of the same sizes as the accesses' bound, and that is no less, or is
+    surely reached: a bound may be more than what is touched, and other sizes may hang together."""
+    host, need = buffer.host, buffer.elems
+    if host is None or need is None:
+        return
+    if buffer.complete and _alike(host, need) and (host.covers(need) or never_exceeds(need, host)):
+        buffer.elems = host
+        return
+    ends = [(a.offset.hi, a.size) for a in accesses if a.reached]
+    reached = [_elements(buffer, last, size) for last, size in ends if last is not None]
+    more = [r for r in largest(reached) if _alike(host, r) and exceeds(r, host, known)]
+    if more:
+        buffer.elems, buffer.beyond = host, more[0]
+
+
+def _alike(one: Poly, other: Poly) -> bool:
+    return names_in(one.text()) == names_in(other.text())
 
 
 def _elements(buffer: Buffer, last: Poly, size: int) -> Poly:

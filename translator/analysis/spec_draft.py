@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from translator.analysis.access import Accesses, Shape, accesses
+from translator.analysis.allocated import allocations, given, rooms
 from translator.analysis.blocks import block_arguments, dynamic_shared_bytes, uses_axis, uses_dynamic_shared
 from translator.analysis.cases import Case, Sized
 from translator.analysis.extents import DTYPES, Buffer, Extents, extents
@@ -19,7 +21,7 @@ from translator.analysis.spec_text import key, quoted, table
 from translator.analysis.starts import shortest, source_values, start, unknown
 from translator.analysis.values import LAUNCHED, LOADED
 from translator.diag.codes import CODES
-from translator.diag.diagnostic import Sink
+from translator.diag.diagnostic import Sink, Span
 from translator.model import expr as x
 from translator.model.expr import Var
 from translator.model.kernel import Global, HostExpr, KernelModel, Launch
@@ -53,12 +55,12 @@ class _Draft:
     questions: list[tuple[str, str]] = field(default_factory=list)
     assumed: list[tuple[str, object]] = field(default_factory=list)  # scalars nobody gave a value
 
-    def ask(self, code: str, **args: str) -> None:
-        """A question in the spec, and a note in the report."""
+    def ask(self, code: str, at: Span | None = None, **args: str) -> None:
+        """A question in the spec, and a note in the report, at the kernel or where it comes from."""
         text = CODES[code].message.format(**args)
         if (code, text) not in self.questions:
             self.questions.append((code, text))
-            self.sink.report(code, self.model.kernel.span, **args)
+            self.sink.report(code, at or self.model.kernel.span, **args)
 
 
 def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
@@ -68,8 +70,9 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     shape = _shape(draft, everywhere)
     found = accesses(model, shape)
     _shared(draft, found)
-    allocated = _allocated(draft)
-    described = extents(model, found, allocated, {s for p in shape.grid for s in p.symbols})
+    allocated = rooms(draft.model, draft.launch)
+    blocks = {s for p in shape.grid for s in p.symbols}
+    described = extents(model, found, allocated, blocks, given(draft.model, draft.launch))
     use = roles(model)
     args = _arguments(draft, described, use, found)
     args += _globals(draft, described, use)
@@ -286,17 +289,6 @@ def _three(texts: Sequence[str]) -> tuple[str, str, str]:
     return texts[0], texts[1], texts[2]
 
 
-def _allocated(draft: _Draft) -> dict[str, Poly]:
-    """Elements that the host allocated per pointer parameter, where the arguments say how many."""
-    found: dict[str, Poly] = {}
-    if draft.launch is None:
-        return found
-    for p, e in zip(draft.model.kernel.params, draft.launch.buffer_elements, strict=False):
-        if e is not None and (e.python or e.value is not None):
-            found[p.name] = poly_of(e.python or str(e.value))
-    return found
-
-
 # ---- arguments
 
 
@@ -422,9 +414,21 @@ def _elements(draft: _Draft, described: Extents, buffer: Buffer) -> str:
         buffer.elems = poly_of(assumed)
         draft.ask("CP3104", buffer=buffer.name, elems=assumed)
     elif not buffer.complete:
-        host = buffer.name in _allocated(draft)
+        host = buffer.name in rooms(draft.model, draft.launch)
         why = "the host allocates it" if host else "the accesses that could"
-        draft.ask("CP3105", buffer=buffer.name, elems=buffer.elems.text(), why=why)
+        if buffer.beyond is None:
+            draft.ask("CP3105", buffer=buffer.name, elems=buffer.elems.text(), why=why)
+    if buffer.beyond is not None and buffer.elems is not None:
+        at = allocations(draft.model, draft.launch)[buffer.name].span
+        draft.ask(
+            "CP3111",
+            at,
+            buffer=buffer.name,
+            kernel=draft.model.kernel.name,
+            place=f"{Path(at.path).name}:{at.line}",
+            elems=buffer.elems.text(),
+            beyond=buffer.beyond.text(),
+        )
     for size, (of, own) in described.tables.items():
         if of == buffer.name:
             draft.sizes.setdefault(size, own)

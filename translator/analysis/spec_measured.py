@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from translator.analysis.spec_text import key, quoted
 from translator.diag.codes import CODES
 
-ASKING = ("CP3104", "CP3105")
+ALLOCATED = "CP3111"
+"""The question about a size that stays what the host allocates, whatever is measured."""
+ASKING = ("CP3104", "CP3105", ALLOCATED)
 """Questions about how many elements a buffer has."""
 
 

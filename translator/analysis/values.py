@@ -18,7 +18,9 @@ class Value:
     """An integer between `lo` and `hi`, both inclusive; None where that is unknown.
 
     `exact` is its value if that is one polynomial; `offset_of` says it is that variable plus a constant.
-    `loads` are the buffers whose contents it was computed from.
+    `loads` are the buffers whose contents it was computed from. `reached` says that some thread or round has
+    the value `hi`; `step` how far apart the values are that it takes between its bounds (0: it has one, None:
+    not known).
     """
 
     lo: Poly | None = None
@@ -26,6 +28,13 @@ class Value:
     exact: Poly | None = None
     offset_of: tuple[Var, int] | None = None
     loads: frozenset[str] = frozenset()
+    reached: bool = False
+    step: Poly | None = None
+
+    @property
+    def dense(self) -> bool:
+        """True if it takes every integer between its bounds."""
+        return self.step == ONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +49,14 @@ class Address:
     room: int | None = None
 
 
+ONE = Poly.const(1)
 Known: TypeAlias = "Value | Address"
 TOP = Value()
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A read or write of `size` bytes at up to `offset` bytes into `root`."""
+    """A read or write of `size` bytes at up to `offset` bytes into `root`; `reached`: one is surely there."""
 
     root: str
     offset: Value
@@ -54,10 +64,11 @@ class Access:
     writes: bool
     type: Type
     room: int | None = None  # bytes of a local or shared array, whose size is known
+    reached: bool = False
 
 
 def exact(p: Poly, loads: frozenset[str] = frozenset()) -> Value:
-    return Value(p, p, p, None, loads)
+    return Value(p, p, p, None, loads, True, Poly())
 
 
 def const(value: int) -> Value:
@@ -71,7 +82,24 @@ def add(a: Value, b: Value) -> Value:
         None if a.exact is None or b.exact is None else a.exact + b.exact,
         _shifted(a, b, 1),
         a.loads | b.loads,
+        a.reached and b.reached,
+        _step_of_sum(a, b),
     )
+
+
+def _step_of_sum(a: Value, b: Value) -> Poly | None:
+    """`blockIdx * blockDim` goes in steps, and `threadIdx` fills them."""
+    for one, other in ((a, b), (b, a)):
+        if one.step == Poly() or (one.dense and other.step is not None and fills(one, other.step)):
+            return other.step if one.step == Poly() else ONE
+    return None
+
+
+def fills(value: Value, step: Poly) -> bool:
+    """Whether `value` takes as many neighbouring integers as a step is long."""
+    if not value.dense or value.lo is None or value.hi is None:
+        return False
+    return (value.hi - value.lo).plus(1).covers(step)
 
 
 def subtract(a: Value, b: Value) -> Value:
@@ -81,6 +109,8 @@ def subtract(a: Value, b: Value) -> Value:
         None if a.exact is None or b.exact is None else a.exact - b.exact,
         _shifted(a, b, -1),
         a.loads | b.loads,
+        a.reached and b.exact is not None,
+        a.step if b.exact is not None else None,
     )
 
 
@@ -112,7 +142,15 @@ def multiply(a: Value, b: Value) -> Value:
     hi = None if a.hi is None or b.hi is None else a.hi * b.hi
     if hi is not None and hi.too_big():
         hi = None
-    return Value(lo, hi, known if known is None or not known.too_big() else None, None, loads)
+    known = known if known is None or not known.too_big() else None
+    return Value(lo, hi, known, None, loads, a.reached and b.reached, _step_of_product(a, b))
+
+
+def _step_of_product(a: Value, b: Value) -> Poly | None:
+    for one, other in ((a, b), (b, a)):
+        if one.exact is not None and other.step is not None:
+            return one.exact * other.step
+    return None
 
 
 def _natural(p: Poly) -> bool:
@@ -128,7 +166,8 @@ def divide(a: Value, b: Value) -> Value:
     known = quotient(a.exact, by) if a.exact is not None else None
     hi = quotient(a.hi, by) if a.hi is not None else None
     lo = quotient(a.lo, by) if a.lo is not None and a.lo.constant is not None else None
-    return Value(lo if lo is not None and lo.constant is not None else Poly(), hi, known, None, loads)
+    lo = lo if lo is not None and lo.constant is not None else Poly()
+    return Value(lo, hi, known, None, loads, a.reached, ONE if a.dense else None)
 
 
 def quotient(a: Poly, by: Poly) -> Poly:
@@ -225,12 +264,16 @@ def better(old: Poly | None, new: Poly | None) -> Poly | None:
     return old
 
 
-def below(value: Value, limit: Poly) -> Value:
-    """`value` once a guard has shown that it is at most `limit`."""
+def below(value: Value, limit: Poly, exactly: bool = False) -> Value:
+    """`value` once a guard has shown that it is at most `limit`; `exactly`: and kept nothing else away.
+
+    A grid is taken to be as large as the guard against its rounding up expects.
+    """
     old = value.hi
     if old is not None and (limit.covers(old) or (_awkward(limit) and not _awkward(old))):
         return value
-    return replace(value, hi=limit)
+    wide = old is None or any(s[0] == LAUNCHED for s in old.symbols) or old.covers(limit)
+    return replace(value, hi=limit, reached=exactly and value.dense and wide)
 
 
 def above(value: Value, limit: Poly) -> Value:

@@ -8,11 +8,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from translator.analysis.spec_measured import ASKING, Completion, asked_buffer, completed
+from translator.analysis.spec_measured import ALLOCATED, ASKING, Completion, asked_buffer, completed
 from translator.outcome import NOT_RUN, Outcome, Stage
 from translator.output import MANIFEST, edited, sha256, write_file
 from translator.settings import Settings
+
+if TYPE_CHECKING:
+    from verify.measure import CaseSeen
 
 _SECONDS = 120.0  # per case; what a case may cost is bounded otherwise, so that all machines say the same
 
@@ -86,7 +90,7 @@ def _with_stage(outcome: Outcome, stage: Stage) -> Outcome:
 
 
 def _ask(folder: Path, arch: str) -> _Found:
-    from verify.measure import extent, measure, wider_roles
+    from verify.measure import measure, wider_roles
     from verify.spec_file import load_spec
 
     spec = load_spec(folder)
@@ -95,11 +99,22 @@ def _ask(folder: Path, arch: str) -> _Found:
     seen = measure(folder, {b for _, b in asked}, arch, _SECONDS)
     made = []
     for code, buffer in asked:
-        e = extent(buffer, seen, generous=code == "CP3105")
-        elems = {} if e.kept else e.elems
-        made.append(Completion(code, buffer, e.words, bool(e.elems), elems))
+        made.append(_completion(code, buffer, seen))
     taken = {a.name for a in spec.arg} | {n for c in spec.case for n in c.sizes}
     return _Found(made, dict(wider_roles(spec, seen)), taken)
+
+
+def _completion(code: str, buffer: str, seen: Sequence[CaseSeen]) -> Completion:
+    from verify.measure import extent
+
+    e = extent(buffer, seen, generous=code != "CP3104")
+    if code != ALLOCATED:
+        return Completion(code, buffer, e.words, bool(e.elems), {} if e.kept else e.elems)
+    touched = [(run[buffer].elems, s) for s in seen for run in s.runs if not run[buffer].spoilt]
+    more = next(((n, s.case, s.drafted[buffer]) for n, s in touched if n > s.drafted[buffer]), None)
+    if more is None:
+        return Completion(code, buffer, e.words, e.kept)
+    return Completion(code, buffer, "{} elements are touched in case {}, which has {}".format(*more), False)
 
 
 def _write(folder: Path, found: _Found) -> None:

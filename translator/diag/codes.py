@@ -113,4 +113,8 @@ CODES: dict[str, Code] = {
     "CP3110": Code(
         _N, "{size}, the length of {buffer}, is no argument of the kernel; sizes are chosen freely"
     ),
+    "CP3111": Code(
+        _W,
+        "{buffer} has the {elems} elements allocated at {place}, but {kernel} reaches {beyond} of them",
+    ),
 }

@@ -173,6 +173,8 @@ def _own() -> Any:
     lib.clang_visitChildren.restype = c_uint
     lib.clang_getExpansionLocation.argtypes = [cindex.SourceLocation, *[c_void_p] * 4]
     lib.clang_getExpansionLocation.restype = None
+    lib.clang_getSpellingLocation.argtypes = [cindex.SourceLocation, *[c_void_p] * 4]
+    lib.clang_getSpellingLocation.restype = None
     lib.clang_Cursor_getVarDeclInitializer.argtypes = [cindex.Cursor]
     lib.clang_Cursor_getVarDeclInitializer.restype = cindex.Cursor
     lib.clang_Cursor_hasVarDeclGlobalStorage.argtypes = [cindex.Cursor]
@@ -296,6 +298,10 @@ _OUT = tuple(byref(x) for x in (_FILE, _LINE, _COLUMN, _OFFSET))
 
 def _place(tu: Any, location: Any) -> tuple[str, int, int, int]:
     _own().clang_getExpansionLocation(location, *_OUT)
+    return _told(tu)
+
+
+def _told(tu: Any) -> tuple[str, int, int, int]:
     if not _FILE:
         return "", 0, 0, 0
     names = tu.__dict__.setdefault("file_names", {})  # handles are only unique within a unit
@@ -315,6 +321,14 @@ def place(c: Any) -> tuple[Span, int, int]:
         _, end_line, end_column, end = _place(c._tu, lib.clang_getRangeEnd(extent))
         known = c.__dict__["place"] = (Span(path, line, column, end_line, end_column), start, end)
     return known
+
+
+def written_at(c: Any) -> tuple[str, int]:
+    """(path, offset) where a cursor begins; in a macro's argument there, not where that macro is used."""
+    start = cindex.conf.lib.clang_getRangeStart(cindex.conf.lib.clang_getCursorExtent(c))
+    _own().clang_getSpellingLocation(start, *_OUT)
+    path, _, _, offset = _told(c._tu)
+    return path, offset
 
 
 def span(c: Any) -> Span:

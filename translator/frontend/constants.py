@@ -6,6 +6,7 @@ import ast as python_ast
 import operator
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from translator.frontend import ast
 from translator.frontend.clang import Unit
@@ -30,6 +31,21 @@ def integer_value(text: str, template_values: Mapping[str, int], unit: Unit, dep
     except (SyntaxError, ValueError, RecursionError):
         return None
     return _value(tree.body, template_values, unit, depth)
+
+
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+
+
+def macro_of(unit: Unit, cursor: Any) -> tuple[str, int] | None:
+    """(name, value) of the macro without parameters that a constant expression is written as."""
+    path, offset = ast.written_at(cursor)
+    found = _NAME.match(unit.source(path), offset) if path else None
+    name = found[0].decode() if found is not None else ""
+    if name not in unit.macros:
+        return None
+    value = ast.evaluate(cursor)
+    known = integer_value(unit.macros[name], {}, unit)
+    return (name, known) if known is not None and value == known else None
 
 
 def _value(node: python_ast.AST, names: Mapping[str, int], unit: Unit, depth: int) -> int | None:

@@ -27,6 +27,7 @@ _ALLOCATORS = frozenset(
     {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc"}
 )
 _READS_ADDRESS = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync"})
+_RESIZES = frozenset({"resize", "push_back", "emplace_back", "assign", "insert", "clear"})  # of a vector
 _CONFIGURE = frozenset({"cudaConfigureCall", "__cudaPushCallConfiguration"})
 _STEPS = frozenset({"++x", "--x", "x++", "x--"})
 _LAUNCHERS = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
@@ -78,6 +79,16 @@ class HostIndex:
         made = self.allocations.get(key, [])
         before = [w for w in made if w.at.order < at.order]
         return before[-1] if before else (made[0] if len(made) == 1 else None)
+
+    def surely(self, made: Write, at: Place) -> bool:
+        """Whether control comes to `at` only through `made`, if it comes before."""
+        return at.scopes[: len(made.at.scopes)] == made.at.scopes
+
+    def changed(self, key: Key, made: Write, at: Place) -> bool:
+        """Whether a pointer that `made` allocated may hold another value at `at`."""
+        loops = [s for s in at.scopes if s in self.loops and s not in made.at.scopes]
+        later = [w for w in self.writes.get(key, []) if w.at.order > made.at.order]
+        return any(w.at.order < at.order or any(s in w.at.scopes for s in loops) for w in later)
 
     def _reaching(self, writes: list[Write], at: Place, is_global: bool) -> Write | None:
         if is_global:
@@ -298,8 +309,11 @@ class _Walk:
         self.index.writes.setdefault(key, []).append(Write(value, at))
         if value is not None:
             inner = strip(value, casts=True)
-            if inner.kind == K.CXX_NEW_EXPR:
-                self.index.allocations.setdefault(key, []).append(Write(inner, at))
+            made: Cursor | None = inner if inner.kind == K.CXX_NEW_EXPR else None
+            if inner.kind == K.CALL_EXPR and inner.spelling == "malloc":
+                made = next(iter(inner.get_arguments()), None)
+            if made is not None:
+                self.index.allocations.setdefault(key, []).append(Write(made, at))
 
     def _call(self, cursor: Cursor, children: list[Cursor], at: Place) -> None:
         name = cursor.spelling
@@ -321,6 +335,8 @@ class _Walk:
                 key = key_of(inner[0])
                 if key is not None:
                     self.index.allocations.setdefault(key, []).append(Write(args[1], at))
+        elif name in _RESIZES and children and (owner := next(iter(ast.children(children[0])), None)):
+            self._write(key_of(owner), None, at)
         elif name not in _READS_ADDRESS:
             for arg in args:
                 self._escapes(arg, at)

@@ -15,9 +15,11 @@ from typing import TypeAlias
 from clang.cindex import CursorKind as K
 
 from translator.frontend import ast, clang, relations
+from translator.frontend.constants import macro_of
 from translator.frontend.host import HostIndex, Key, Place, declaration_key, initializer, key_of, strip
 from translator.frontend.relations import Cursor
 
+_MACRO = "#"  # starts the key of a macro
 _DEPTH = 40  # nesting of definitions followed before a variable stays a name
 _STEPS = 5_000  # nodes of one expression, for functions that call themselves
 _CASTS = frozenset({K.CSTYLE_CAST_EXPR, K.CXX_STATIC_CAST_EXPR, K.CXX_FUNCTIONAL_CAST_EXPR})
@@ -44,11 +46,16 @@ class Num:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A host variable: `meaning` is the one value it is known to hold, None if it isn't known."""
+    """A host variable, or a macro that is a number: `meaning` is the one value it is known to hold, None if
+    it isn't known."""
 
     key: Key
     text: str
     meaning: Node | None = None
+
+    @property
+    def is_macro(self) -> bool:
+        return self.key.startswith(_MACRO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,8 @@ class Lifter:
         self.steps = self.steps + 1 if depth else 0
         if depth > _DEPTH or self.steps > _STEPS:
             return Opaque(self._text(cursor))
+        if (named := self._macro(cursor)) is not None:
+            return named
         if kind in _LITERALS:
             return self._constant(cursor)
         if kind in (K.DECL_REF_EXPR, K.MEMBER_REF_EXPR):
@@ -251,6 +260,11 @@ class Lifter:
             if key is not None:
                 made[key] = self.lift(arg, at, bound, depth + 1)
         return made
+
+    def _macro(self, cursor: Cursor) -> Name | None:
+        """The macro without parameters whose whole body this constant is."""
+        found = macro_of(self.unit, cursor)
+        return Name(_MACRO + found[0], found[0], Num(found[1])) if found is not None else None
 
     def _constant(self, cursor: Cursor) -> Node:
         value = ast.evaluate(cursor)

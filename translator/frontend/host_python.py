@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from translator.frontend.host_expr import Name, Node, Num, Op, Opaque, show, value
+from translator.model.kernel import HostExpr
 
 _INFIX = {
     "+": "+", "-": "-", "*": "*", "/": "//", "%": "%", "<<": "<<", ">>": ">>", "&": "&", "|": "|", "^": "^",
@@ -31,11 +32,17 @@ class Parameters:
     @classmethod
     def of(cls, names: Sequence[str], args: Sequence[Node]) -> Parameters:
         made = cls()
-        for name, arg in zip(names, args, strict=False):
+        given = [(name, arg) for name, arg in zip(names, args, strict=False) if not _repeated(arg, args)]
+        for name, arg in given:
             if isinstance(arg, Name):
                 made.keys.setdefault(arg.key, name)
             if not isinstance(arg, Num) and value(arg) is None:
                 made.expressions.setdefault(identity(arg), name)
+        for name, arg in given:  # a launching function's own parameter stands for what it was given
+            inner = arg.meaning if isinstance(arg, Name) else None
+            while isinstance(inner, Name) and not _repeated(inner, args):
+                made.keys.setdefault(inner.key, name)
+                inner = inner.meaning
         return made
 
     def lookup(self, node: Node) -> str:
@@ -49,6 +56,17 @@ class Parameters:
                 member, _, path = path.partition(".")
                 outer = f"{outer}.{member}"
         return self.expressions.get(identity(node), "")
+
+
+def _repeated(node: Node, args: Sequence[Node]) -> bool:
+    """Whether a macro is given for several parameters: then it stands for none of them."""
+    return isinstance(node, Name) and node.is_macro and sum(node.key in _chain(a) for a in args) > 1
+
+
+def _chain(node: Node | None) -> Iterator[str]:
+    while isinstance(node, Name):
+        yield node.key
+        node = node.meaning
 
 
 def identity(node: Node) -> str:
@@ -77,6 +95,12 @@ def python(node: Node | None, given: Parameters) -> str:
         return _render(node, given)[0]
     except _NotGivenError:
         return ""
+
+
+def host_expr(node: Node, given: Parameters) -> HostExpr:
+    """The expression as a model holds it."""
+    known = value(node)
+    return HostExpr(show(node), int(known) if known is not None else None, python(node, given))
 
 
 def _render(node: Node, given: Parameters) -> tuple[str, bool]:

@@ -54,6 +54,18 @@ class HostExpr:
 
 
 @dataclass(frozen=True, slots=True)
+class Allocation:
+    """What the host allocated for a pointer that it passes, in elements of the parameter's pointee.
+
+    `certain`: no other allocation or assignment of the pointer seen can come before the launch.
+    """
+
+    elements: HostExpr
+    certain: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """A `k<<<grid, block, shared, stream>>>(…)` seen in the source; three axes each for grid and block."""
 
@@ -64,7 +76,7 @@ class Launch:
     args: tuple[str, ...] = ()  # argument texts, in order
     arg_values: tuple[float | int | None, ...] = ()  # constant value of each argument, None if not constant
     arg_fields: tuple[tuple[float | int | None, ...], ...] = ()  # the same of a struct's leaves, else empty
-    buffer_elements: tuple[HostExpr | None, ...] = ()  # per pointer argument: elements allocated by the host
+    allocations: tuple[Allocation | None, ...] = ()  # of each pointer argument
     span: Span = NOWHERE
 
 

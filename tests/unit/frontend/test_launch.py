@@ -145,8 +145,8 @@ def test_a_wrapper_called_once_hands_its_arguments_on(tmp_path: Path) -> None:
     made = one(tmp_path, host)
     assert made.grid[0].python == "(n + 127) // 128"
     assert (made.grid[0].value, made.block[0].value) == (1, 128)
-    assert made.buffer_elements[0] is not None
-    assert made.buffer_elements[0].value == 100
+    assert made.allocations[0] is not None
+    assert made.allocations[0].elements.value == 100
 
 
 @pytest.mark.parametrize(
@@ -168,17 +168,17 @@ def test_elements_of_a_buffer(tmp_path: Path, allocate: str, expected: str) -> N
         f"void run(int n) {{ float* d; {allocate} k<<<1, 32>>>(d, n); }}"
     )
     made = one(tmp_path, host)
-    assert made.buffer_elements[0] is not None
-    assert made.buffer_elements[0].python == expected
-    assert made.buffer_elements[1] is None
+    assert made.allocations[0] is not None
+    assert made.allocations[0].elements.python == expected
+    assert made.allocations[1] is None
 
 
 def test_vector_parameter_counts_its_own_elements(tmp_path: Path) -> None:
     kernel = "__global__ void k(float4* x, int n) { x[0].x = n; }\n"
     host = "void run(int n) { float* d; cudaMalloc(&d, n * sizeof(float)); k<<<1, 32>>>((float4*)d, n); }"
     made = one(tmp_path, host, kernel)
-    assert made.buffer_elements[0] is not None
-    assert made.buffer_elements[0].python == "(n * 4) // 16"
+    assert made.allocations[0] is not None
+    assert made.allocations[0].elements.python == "(n * 4) // 16"
 
 
 def test_template_host_code_launches_its_instantiation(tmp_path: Path) -> None:
