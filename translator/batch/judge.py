@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from translator.diag.diagnostic import Span
+from translator.frontend.slice_lines import author_name, source_names
 from translator.outcome import NOT_RUN, Finding, Outcome, Stage
 from translator.settings import Settings
 
@@ -74,12 +75,30 @@ def _with_verdict(outcome: Outcome, verdict: Verdict) -> Outcome:
 
 
 def _finding(outcome: Outcome, result: StageResult) -> Finding:
-    """A stage's failure, at the CUDA line that the failing line of `port.py` came from."""
+    """A stage's failure, at the CUDA line that does it or that the failing line of `port.py` came from."""
     severity: Literal["error", "warning"] = "warning" if result.status == "AMBIGUOUS" else "error"
     message = f"{result.stage}: {result.message.strip().splitlines()[0]}" if result.message else result.stage
     port = f"{outcome.out}/port.py"
     hint = f"{port}:{result.line}" if result.line else port
-    return Finding(result.code or "", severity, message, _cuda_span(outcome, result.line), hint)
+    span = _original_span(outcome, result) or _cuda_span(outcome, result.line)
+    return Finding(result.code or "", severity, message, span, hint)
+
+
+def _original_span(outcome: Outcome, result: StageResult) -> Span | None:
+    """Where in the author's files the original does what ended the stage, if that is known."""
+    seen = () if result.parity is None else result.parity.findings
+    found = next((f for f in seen if f.side == "original" and f.code == result.code and f.line), None)
+    if found is None:
+        return None
+    try:
+        device = Path(outcome.out, "original/device.cu").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    for name in source_names(device):
+        if Path(name).name == found.file:
+            own = name == author_name(outcome.source)
+            return Span(outcome.source if own else str(Path(outcome.source).parent / name), found.line)
+    return None
 
 
 def _cuda_span(outcome: Outcome, line: int | None) -> Span:

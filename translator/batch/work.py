@@ -157,11 +157,12 @@ def _stage_folder(keep: Path | None, reading: KernelReading) -> Path | None:
 
 def _files(made: Translation) -> tuple[tuple[str, str | bytes], ...]:
     """The folder of a port, but for `verdict.json`, which `verify` writes."""
+    from translator.frontend.slice_lines import author_name
+
     path = Path(made.model.source.path)
-    author = path.name if path.name.casefold() != "device.cu" else "author_device.cu"
     draft = made.draft
     return (
-        (f"original/{author}", path.read_bytes()),
+        (f"original/{author_name(path.name)}", path.read_bytes()),
         ("original/device.cu", made.model.device_slice),
         ("spec.toml", made.spec),
         (

@@ -21,7 +21,7 @@ class Span:
     end_column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+        return ":".join([self.path, *(str(n) for n in (self.line, self.column) if n)])
 
 
 NOWHERE = Span()

@@ -74,7 +74,8 @@ def _snippet(line: str, span: Span) -> list[str]:
     width = max(1, min(len(marked), _WIDEST + 1 - start))
     number = str(span.line)
     gutter = " " * len(number)
-    return [f" {number} | {text}", f" {gutter} | {' ' * start}{'^' * width}"]
+    quoted = f" {number} | {text}"
+    return [quoted, f" {gutter} | {' ' * start}{'^' * width}"] if span.column else [quoted]
 
 
 def _shown(text: str) -> str:

@@ -12,6 +12,7 @@ from clang import cindex
 from clang.cindex import CursorKind as K
 
 from translator.frontend import ast, clang
+from translator.frontend.slice_lines import DROPPED
 
 _RECORD = 0x1  # CXTranslationUnit_DetailedPreprocessingRecord
 _HEADERS = str(clang.HEADERS)
@@ -166,7 +167,7 @@ def _in_condition(data: bytes, offset: int) -> bool:
 def as_compiled(record: Record, file: str, data: bytes, start: int, end: int) -> bytes:
     """Bytes [start, end) of a file without the branches of `#if` that were not taken.
 
-    Text without such directives comes back unchanged.
+    Text without such directives comes back unchanged; elsewhere a mark stands for each line left out.
     """
     text = data[start:end]
     if not re.search(rb"^" + _CONDITIONAL.pattern, text, re.M):
@@ -181,5 +182,7 @@ def as_compiled(record: Record, file: str, data: bytes, start: int, end: int) ->
         continued = is_directive and line.rstrip(b"\r\n").endswith(b"\\")
         if not is_directive and not is_skipped:
             kept.append(line)
+        else:
+            kept.append(DROPPED.encode())
         offset += len(line)
     return b"".join(kept)

@@ -11,19 +11,25 @@ from translator.frontend import clang, slice_prelude
 from translator.frontend.preprocess import Macro, Order, Record, as_compiled, record_of
 from translator.frontend.reach import Chunk, Chunks, host_only_bodies, location, reach, unannotated
 from translator.frontend.relations import Cursor
+from translator.frontend.slice_lines import DROPPED, name_of, plain, with_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 _CUB = re.compile(r"(Block|Warp)(Reduce|Scan|Load|Store|RadixSort|Exchange|Shuffle|Merge)")
+_MARK = DROPPED.encode()
 _KEPT = 3
 _chunks: list[tuple[clang.Unit, Chunks]] = []
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
+    """Text with marks for line breaks left out, which begins at a line of a file (0: nowhere)."""
+
     order: Order
     scopes: tuple[str, ...]
     text: str
+    file: str = ""
+    line: int = 0
 
 
 def chunks_of(unit: clang.Unit) -> Chunks:
@@ -42,7 +48,8 @@ def device_slice(unit: clang.Unit, kernel: Cursor) -> str:
 
     Text is the author's, in the order it was compiled; `#if` is resolved as it was, namespaces are kept
     except anonymous ones, and a kernel or device variable loses `static` so that it can be looked up. A
-    constexpr function without `__device__` gets it: NVRTC takes no function of the host's.
+    constexpr function without `__device__` gets it: NVRTC takes no function of the host's. Before each body
+    `#line` says where it is in the author's files.
     """
     record = record_of(unit)
     chunks = chunks_of(unit)
@@ -53,8 +60,7 @@ def device_slice(unit: clang.Unit, kernel: Cursor) -> str:
     body = _join(pieces)
     pieces += _usings(unit, record, chunks, needed, body)
     pieces.sort(key=lambda p: p.order)
-    body = _join(pieces)
-    return _prelude(record, body) + body
+    return _prelude(record, _join(pieces)) + _join(pieces, location(kernel)[0])
 
 
 # ---- declarations
@@ -63,7 +69,9 @@ def device_slice(unit: clang.Unit, kernel: Cursor) -> str:
 def _declaration(unit: clang.Unit, record: Record, chunk: Chunk) -> _Piece:
     data = unit.source(chunk.file)
     start, end = chunk.start, _through_semicolon(data, chunk.end)
-    edits = [(a, b, b"") for a, b in _statics(data, chunk) + host_only_bodies(chunk)]
+    edits = [
+        (a, b, _MARK * data.count(b"\n", a, b)) for a, b in _statics(data, chunk) + host_only_bodies(chunk)
+    ]
     edits += [(a, a, b"__host__ __device__ ") for a in unannotated(chunk)]
     text = b""
     at = start
@@ -72,10 +80,12 @@ def _declaration(unit: clang.Unit, record: Record, chunk: Chunk) -> _Piece:
             text += as_compiled(record, chunk.file, data, at, a) + instead
             at = b
     text += as_compiled(record, chunk.file, data, at, end)
-    shown = text.decode("utf-8", "replace").replace("\r\n", "\n").strip()
+    whole = text.decode("utf-8", "replace").replace("\r\n", "\n")
+    shown = whole.strip()
+    line = 1 + data.count(b"\n", 0, start) + whole[: len(whole) - len(whole.lstrip())].count("\n")
     if not shown.endswith((";", "}")):
         shown += ";" if _wants_semicolon(chunk) else ""
-    return _Piece(record.order(chunk.file, chunk.start), _named(chunk.scopes), shown)
+    return _Piece(record.order(chunk.file, chunk.start), _named(chunk.scopes), shown, chunk.file, line)
 
 
 def _named(scopes: tuple[str, ...]) -> tuple[str, ...]:
@@ -194,7 +204,8 @@ def _bare_std(body: str) -> bool:
 # ---- assembly
 
 
-def _join(pieces: list[_Piece]) -> str:
+def _join(pieces: list[_Piece], own: str = "") -> str:
+    """The pieces in their namespaces; with `own`, the kernel's file, bodies say where they are from."""
     lines: list[str] = []
     opened: tuple[str, ...] = ()
     for piece in pieces:
@@ -202,7 +213,11 @@ def _join(pieces: list[_Piece]) -> str:
             lines += _close(opened)
             lines += [f"{scope} {{" for scope in piece.scopes]
             opened = piece.scopes
-        lines += [piece.text, ""] if "\n" in piece.text else [piece.text]
+        text = plain(piece.text)
+        long = "\n" in text
+        if own and piece.line and "{" in text:
+            text = with_lines(piece.text, piece.line, name_of(piece.file, own))
+        lines += [text, ""] if long else [text]
     lines += _close(opened)
     return "\n".join(lines).rstrip() + "\n"
 

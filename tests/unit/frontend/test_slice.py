@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,7 +21,7 @@ def sliced(tmp_path: Path, text: str, name: str = "k", **options: object) -> str
     reading = readings[0]
     made = device_slice(reading.unit, reading.cursor)
     _compile(tmp_path, made + f"\nauto probe = &{reading.cuda_name};\n")
-    return made
+    return re.sub(r"^#line .*\n", "", made, flags=re.M)  # test_slice_lines looks at these
 
 
 def _compile(tmp_path: Path, text: str) -> None:
@@ -80,7 +81,7 @@ def test_conditionals_as_they_were_compiled(tmp_path: Path) -> None:
     made = sliced(tmp_path, text, defines=("WIDE", "TERM=3"))
     assert made == (
         "#define TERM 3\ntypedef double real;\n"
-        "__global__ void k(real* x) {\n  x[0] = 1;\n  #pragma unroll\n"
+        "__global__ void k(real* x) {\n\n  x[0] = 1;\n\n\n\n  #pragma unroll\n"
         "  for (int i = 0; i < 4; ++i) x[i] += TERM;\n}\n"
     )
 
@@ -219,4 +220,4 @@ def test_branches_for_clang_are_not_nvcc_s(tmp_path: Path) -> None:
         "#if defined(__clang__) || defined(__llvm__)\n#define TERM 1\n#else\n#define TERM 2\n#endif\n"
         "__global__ void k(float* x) {\n#ifdef __CUDACC__\n  x[0] = TERM;\n#endif\n}\n"
     )
-    assert sliced(tmp_path, text) == "#define TERM 2\n__global__ void k(float* x) {\n  x[0] = TERM;\n}\n"
+    assert sliced(tmp_path, text) == "#define TERM 2\n__global__ void k(float* x) {\n\n  x[0] = TERM;\n\n}\n"
