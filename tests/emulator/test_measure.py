@@ -135,3 +135,51 @@ def test_what_the_emulator_lacks_is_told(done: dict[str, Outcome], monkeypatch: 
     assert [(s.name, s.status, s.why) for s in outcomes[0].stages] == [
         ("measure", "NOT_RUN", "no C compiler")
     ]
+
+
+BEYOND = """
+__global__ void scale(float *x, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n)
+        x[i] = a * x[i];
+}
+
+int main() {
+    int n = 1000;
+    size_t bytes = n * sizeof(float);
+    float *x;
+    cudaMalloc(&x, bytes);
+    scale<<<BLOCKS, 64>>>(x, 2.0f, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("blocks", "answer", "status"),
+    [
+        ("(n + 63) / 64", "", "ORIGINAL_SUSPECT"),
+        ("(n - 1) / 64", "in 3 of 3 cases, with zeros as well: the size is right", "PASSED"),
+    ],
+    ids=["reached", "never reached"],
+)
+def test_what_the_original_reaches_beyond_its_allocation_is_its_own_fault(
+    tmp_path: Path, blocks: str, answer: str, status: str
+) -> None:
+    """The grid may keep the guard from letting the last element through; then the question is answered."""
+    source = tmp_path / "scale.cu"
+    source.write_text(BEYOND.replace("BLOCKS", blocks))
+    wanted = Settings(out=tmp_path / "out", runs=tmp_path / "runs", jobs=1, device="emulator")
+    (done,) = port([str(source)], wanted, told).outcomes
+    assert done.status == status
+    spec = load_spec(tmp_path / "out/scale")
+    assert [a.elems for a in spec.arg if isinstance(a, BufferArg)] == ["n"]
+    (question,) = spec.question
+    assert question.code == "CP3111" and answer in (question.answer or "")
+    found = {f.code: f for f in done.findings}
+    assert (found["CP3111"].span.path, found["CP3111"].span.line) == (str(source), 12)
+    if status == "ORIGINAL_SUSPECT":
+        assert "2 elements are touched in case n=1, which has 1" in question.text
+        assert (found["CP8001"].span.path, found["CP8001"].span.line) == (str(source), 5)
+        assert "(scale.cu:5)" in found["CP8001"].message
+    else:
+        assert not found.keys() & {"CP8001", "CP7018"}

@@ -35,8 +35,8 @@ def emulate(
     as_json: Json = False,
 ) -> int:
     """Run a CUDA kernel without a GPU: races, accesses out of bounds, uninitialised reads, barriers."""
+    from translator.batch.device_part import emulate as run
     from verify.emulate import Request, report
-    from verify.emulate import emulate as run
     from verify.spec_file import SpecError
     from verify.verdict import Failure
 

@@ -133,9 +133,13 @@ def test_what_is_missing_is_a_mistake_of_use(folder: Path) -> None:
     assert run(folder / "good.ptx", "--spec", folder, "--case", "nope")[0] == 2
 
 
-def test_cuda_source_has_its_lines(folder: Path) -> None:
+def _needs_a_compiler() -> None:
     if not include_folders():
         pytest.skip(str(NoCompilerError("no CUDA headers here")))
+
+
+def test_cuda_source_has_its_lines(folder: Path) -> None:
+    _needs_a_compiler()
     source = folder / "scale.cu"
     source.write_text(
         'extern "C" __global__ void scale(float *x, int n)\n{\n'
@@ -145,3 +149,39 @@ def test_cuda_source_has_its_lines(folder: Path) -> None:
     assert code == 1
     assert "CP8001" in text
     assert "(scale.cu:5)" in text
+
+
+HOST = """#include <vector>
+#include "not_on_this_machine.h"
+namespace app {
+template <class T> __global__ void scale(T* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n)
+        x[i] = 2 * x[i];
+}
+}
+int main() { std::vector<int> host(3); show(host); float* x; app::scale<float><<<2, 32>>>(x, 33); }
+"""
+
+
+def test_of_a_file_with_host_code_the_device_part_is_run(folder: Path) -> None:
+    """Its includes are nowhere: no compiler takes the whole file."""
+    _needs_a_compiler()
+    (folder / "spec.toml").write_text(SPEC.replace('kernel = "scale"', 'kernel = "app::scale<float>"'))
+    (folder / "host.cu").write_text(HOST)
+    code, text = run(folder / "host.cu", "--spec", folder, "--case", "odd", "--json")
+    found = json.loads(text)
+    assert code == 1 and found.get("code") is None, text
+    assert found["source"] == str(folder / "host.cu")
+    assert {(f["code"], f["file"], f["line"]) for f in found["findings"]} == {("CP8001", "host.cu", 7)}
+    (folder / "host.cu").write_text(HOST.replace("<=", "<"))
+    assert run(folder / "host.cu", "--spec", folder, "--case", "odd")[0] == 0
+
+
+def test_why_there_is_no_device_part_is_told(folder: Path) -> None:
+    _needs_a_compiler()
+    (folder / "host.cu").write_text(HOST.replace("scale", "other"))
+    code, text = run(folder / "host.cu", "--spec", folder, "--json")
+    found = json.loads(text)
+    assert (code, found["code"]) == (1, "CP7001")
+    assert found["message"].splitlines()[-1] == "its device part alone: there is no kernel scale in it"
