@@ -32,13 +32,15 @@ _LIMIT = 120.0  # seconds for one check
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line: `costs` says what the user goes without; `needed` that the main job can't run without it."""
+    """One line, and `more` for those who ask; `costs` says what the user goes without, `needed` that the main
+    job can't run without it."""
 
     name: str
     verdict: Verdict
     detail: str
     costs: str = ""
     needed: bool = False
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,13 @@ def examine() -> Examination:
 
 def _check(index: int) -> Check:
     name, look, costs, needed = _CHECKS[index]
-    verdict, detail = look()
-    return Check(name, verdict, detail, costs if verdict == "missing" else "", needed)
+    verdict, found = look()
+    detail, _, more = found.partition("\n")
+    return Check(name, verdict, detail, costs if verdict == "missing" else "", needed, more)
 
 
 Found = tuple[Verdict, str]
+"""The verdict, and a line of words; further lines are the details."""
 
 
 def _python() -> Found:
@@ -118,18 +122,20 @@ def judge_dsl(version: str) -> Found:
     """What the table of known versions says about `version`."""
     table = tomllib.loads(files("translator").joinpath("dsl_versions.toml").read_text(encoding="utf-8"))
 
-    def said(kind: str) -> str:
+    def said(kind: str) -> list[str]:
         rows = [r for r in table.get(kind, ()) if version in r.get("match", ()) or _is_below(version, r)]
-        return "; ".join(f"{r['why']} ({r['ref']})" for r in rows)
+        return [f"{r['why']} ({r['ref']})" for r in rows]
 
     if bad := said("bad"):
-        return "missing", f"{version} is known bad: {bad}"
+        return "missing", f"{version} is known bad: {'; '.join(bad)}"
     if _parts(version) < _parts(table["oldest"]):
         return "missing", f"{version}; {table['oldest']} or newer is needed"
-    known = f"; known issue: {caution}" if (caution := said("caution")) else ""
+    cautions = said("caution")
+    issues = f", {len(cautions)} known issue{'s' * (len(cautions) > 1)}" if cautions else ""
+    more = "".join(f"\nknown issue: {c}" for c in cautions)
     if version in table["tested"]:
-        return "ok", version + known
-    return "warning", f"{version}{known}; tested are {', '.join(table['tested'])}"
+        return "ok", version + issues + more
+    return "warning", f"{version}{issues}; tested are {', '.join(table['tested'])}{more}"
 
 
 def _is_below(version: str, row: dict[str, str]) -> bool:
@@ -147,8 +153,9 @@ def _dsl() -> Found:
     ]
     verdict, detail = judge_dsl(version)
     if libraries and any(not lib.endswith(f" {version}") for lib in libraries):
-        return "warning", f"{detail}; its libraries are of another version: {', '.join(libraries)}"
-    return verdict, detail + (f"; libraries {', '.join(libraries)}" if libraries else "")
+        first, _, more = detail.partition("\n")
+        return "warning", f"{first}; its libraries are of another version: {', '.join(libraries)}\n{more}"
+    return verdict, detail + (f"\nlibraries: {', '.join(libraries)}" if libraries else "")
 
 
 def _torch() -> Found:

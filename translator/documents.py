@@ -196,6 +196,7 @@ class CheckEntry(Document):
     detail: str
     costs: str
     needed: bool
+    more: str = ""  # details, a line each
 
 
 class DoctorDocument(Document):
@@ -209,7 +210,14 @@ class DoctorDocument(Document):
     @classmethod
     def of(cls, e: Examination) -> DoctorDocument:
         checks = [
-            CheckEntry(name=c.name, verdict=c.verdict, detail=c.detail, costs=c.costs, needed=c.needed)
+            CheckEntry(
+                name=c.name,
+                verdict=c.verdict,
+                detail=c.detail,
+                costs=c.costs,
+                needed=c.needed,
+                more=c.more,
+            )
             for c in e.checks
         ]
         return cls(checks=checks, can_port=e.can_port, can_compare=e.can_compare, can_prove=e.can_prove)

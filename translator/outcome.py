@@ -20,6 +20,7 @@ _PROVEN = {
     "PASSED on gpu": "gave the original's values on a GPU",
     "PASSED on emulator": "gave the original's values in the emulator",
     "COMPILED": "compiled, values not compared",
+    "ORIGINAL_SUSPECT": "not judged, as the original itself is at fault",
     NOT_RUN: "translated, nothing checked",
 }
 

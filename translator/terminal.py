@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from translator.batch.preflight import Preflight
     from translator.doctor import Examination
 
+_SHORT = 72  # columns of a message in the table
 _SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
 _VERDICT_STYLE = {"ok": "green", "warning": "yellow", "missing": "red", "not run": "dim"}
 
@@ -26,16 +27,30 @@ def _console() -> Console:
     return Console(soft_wrap=plain, highlight=False, width=10_000 if plain else None)
 
 
+_BEGINNINGS = {
+    "translated": ("translating", "file"),
+    "measured": ("measuring buffers in the emulator for", "draft"),
+    "compiled": ("compiling", "port"),
+    "compared": ("comparing with the original:", "port"),
+}
+
+
 class Progress:
-    """One line on stderr that is rewritten, only where stderr is a terminal. Starts no thread."""
+    """What is being done, on stderr: on a terminal a line that is rewritten, elsewhere a plain line as each
+    stage begins (`done` is 0). Starts no thread."""
 
     def __init__(self) -> None:
         self._shows = sys.stderr.isatty()
         self._length = 0
 
     def __call__(self, stage: str, done: int, total: int, what: str = "") -> None:
-        if self._shows:
-            text = f"{stage} {done}/{total} {what}"[:100]
+        verb, unit = _BEGINNINGS.get(stage, (stage, ""))
+        begins = f"{verb} {counted(total, unit)}"
+        if not self._shows:
+            if not done:
+                print(begins, file=sys.stderr, flush=True)
+        else:
+            text = (f"{stage} {done}/{total} {what}" if done else begins)[:100]
             sys.stderr.write("\r" + text.ljust(self._length))
             sys.stderr.flush()
             self._length = len(text)
@@ -63,11 +78,15 @@ def show_port(report: Report) -> None:
     styles = ["green" if o.status in GOOD else "red" for o in report.outcomes]
     _print_table(console, _kernel_rows(report.outcomes), styles)
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items())
-    what = f"{report.kernels} kernels from {report.files} files in {report.seconds:.1f} s"
+    what = f"{counted(report.kernels, 'kernel')} from {counted(report.files, 'file')}"
+    what += f" in {report.seconds:.1f} s"
     console.print(Text(f"{what}: {counts or 'nothing to port'}"))
     console.print(Text(f"proven: {report.proven}"))
+    reasons: dict[str, list[str]] = {}
     for stage, why in report.not_run.items():
-        console.print(Text(f"{stage} {NOT_RUN}: {why}"))
+        reasons.setdefault(why, []).append(stage)
+    for why, stages in reasons.items():
+        console.print(Text(f"{', '.join(stages)} {NOT_RUN}: {why}"))
     if report.run_folder:
         console.print(Text(f"run folder: {report.run_folder}"))
 
@@ -86,8 +105,18 @@ def _print_table(console: Console, rows: Sequence[tuple[str, ...]], styles: Sequ
 
 def _what_of(outcome: Outcome) -> str:
     worst = next((f for f in outcome.findings if f.severity == "error"), None)
-    reason = f"{worst.code} {worst.message}" if worst else ""
+    reason = f"{worst.code} {_short(worst.message)}" if worst else ""
     return " ".join(part for part in (outcome.out, reason) if part)
+
+
+def _short(message: str) -> str:
+    """Enough to know a message by: all of it stands above the table."""
+    return message if len(message) <= _SHORT else f"{message[: _SHORT - 1].rstrip()}…"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _show_findings(console: Console, outcomes: Sequence[Outcome]) -> None:
@@ -116,7 +145,8 @@ def show_analysis(found: Preflight) -> None:
     styles = ["bold", *("" if k.effort == "automatic" else "yellow" for k in found.kernels)]
     _print_table(console, rows, styles)
     total = len(found.kernels)
-    console.print(Text(f"{total} kernels in {found.files} files, {found.seconds:.1f} s"))
+    files = counted(found.files, "file")
+    console.print(Text(f"{counted(total, 'kernel')} in {files}, {found.seconds:.1f} s"))
     console.print(Text(f"effort: {_effort(found)}"))
     for title, counts in (("refused by", found.refusals), ("uses", found.constructs)):
         if counts:
@@ -127,18 +157,22 @@ def _effort(found: Preflight) -> str:
     """`14 kernels automatic, 2 need minutes, …`."""
     said: list[str] = []
     for effort, n in found.efforts.items():
-        unit = f" kernel{'' if n == 1 else 's'}" if not said else ""
+        number = str(n) if said else counted(n, "kernel")
         need = "" if effort == "automatic" else "needs " if n == 1 else "need "
-        said.append(f"{n}{unit} {need}{effort}")
+        said.append(f"{number} {need}{effort}")
     return ", ".join(said)
 
 
-def show_doctor(examined: Examination) -> None:
-    """One line per check, what each lack costs, and what can be done here."""
+def show_doctor(examined: Examination, verbose: bool = False) -> None:
+    """One line per check, what each lack costs, and what can be done here; details where `verbose`."""
     console = _console()
+    hidden = False
     for check in examined.checks:
         line = Text(f"{check.verdict:<8}", style=_VERDICT_STYLE[check.verdict])
         console.print(line.append(f"{check.name}: {check.detail}", style=""))
+        for more in check.more.splitlines() if verbose else ():
+            console.print(Text(f"         {more}"))
+        hidden = hidden or (bool(check.more) and not verbose)
         if check.costs:
             console.print(Text(f"         costs: {check.costs}"))
     if examined.can_prove:
@@ -150,3 +184,5 @@ def show_doctor(examined: Examination) -> None:
     else:
         said = "kernels can't be ported here"
     console.print(Text(said))
+    if hidden:
+        console.print(Text("--verbose shows details"))

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from verify.blame import blame
 from verify.codes import known
 from verify.facts import BenchFacts, CompileFacts, ParityFacts, SanitizeFacts, Strict
 
@@ -158,7 +159,8 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
             continue
         if s.stage == "bench" and s.status is Status.AMBIGUOUS:
             continue  # values are proven; only the comparison of times is open
-        return s.status, f"{s.stage}: {s.code} {s.message}"
+        suspect = f"{blame(s.code)}; " if s.status is Status.ORIGINAL_SUSPECT else ""
+        return s.status, f"{suspect}{s.stage}: {s.code} {s.message}"
     parity, compiled = got.get("parity"), got.get("compile")
     if parity is not None and parity.status is Status.PASSED:
         assert parity.parity is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -137,6 +138,21 @@ def test_what_the_emulator_lacks_is_told(done: dict[str, Outcome], monkeypatch: 
     ]
 
 
+def test_where_values_are_not_compared_nothing_is_measured(
+    done: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes seconds a kernel, and a caller that only compiles has no use for the answers."""
+    monkeypatch.setattr("verify.where.find_gpu", lambda: (None, "no driver"))
+    monkeypatch.setattr(measured, "_measured", lambda *_: pytest.fail("it was measured"))
+    outcomes = [
+        Outcome("k.cu", "chase", "", "NOT_RUN", findings=done["chase"].findings, out=done["chase"].out)
+    ]
+    measure_drafts(outcomes, Settings(device="gpu"), told)
+    assert [(s.name, s.status, s.why) for s in outcomes[0].stages] == [
+        ("measure", "NOT_RUN", "values are not compared: no driver")
+    ]
+
+
 BEYOND = """
 __global__ void scale(float *x, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -181,5 +197,8 @@ def test_what_the_original_reaches_beyond_its_allocation_is_its_own_fault(
         assert "2 elements are touched in case n=1, which has 1" in question.text
         assert (found["CP8001"].span.path, found["CP8001"].span.line) == (str(source), 5)
         assert "(scale.cu:5)" in found["CP8001"].message
+        assert found["CP8001"].message.startswith("the original goes out of bounds; parity: case n=1")
+        verdict = json.loads((tmp_path / "out/scale/verdict.json").read_text())
+        assert verdict["proven"].startswith("the original goes out of bounds; parity: CP8001 ")
     else:
         assert not found.keys() & {"CP8001", "CP7018"}

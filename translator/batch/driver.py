@@ -95,6 +95,8 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     keep = run.run_folder if run.settings.keep_stages else None
     parts = [Part(part, options, keep, census) for part in groups(inputs)]
     said = [Ported(_problem(d)) for d in sink.items]
+    if parts:
+        tell("translated", 0, run.report.files, "")
     came = said + _ask(run, parts, tell)
     run.ported = unique(came, len(parts)) or [
         Ported(_problem(Diagnostic("CP1005", Span(p), (("path", p),)))) for p in paths

@@ -14,6 +14,7 @@ from translator.outcome import NOT_RUN, Finding, Outcome, Stage
 from translator.settings import Settings
 
 if TYPE_CHECKING:
+    from verify.options import Options
     from verify.verdict import StageResult, Verdict
 
 # Stages that did not run for want of these make the run's exit code 3; a machine without a GPU is no lack.
@@ -22,9 +23,9 @@ _LACKING = frozenset({"CP9001"})
 
 def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]) -> None:
     """Replace each outcome that has a folder by one with what `verify` found there, as it is found."""
-    from verify.options import DEVICES
-    from verify.run import Options, load_specs, verify_targets
+    from verify.run import load_specs, verify_targets
     from verify.spec_file import SpecError
+    from verify.where import choose
 
     at: dict[str, int] = {}
     for k, outcome in enumerate(outcomes):
@@ -38,21 +39,35 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
                 Finding("CP6001", "error", p, Span(f"{outcome.out}/spec.toml")) for p in error.problems
             )
             outcomes[k] = replace(outcome, findings=outcome.findings + findings)
-    device = next(d for d in DEVICES if d == settings.device)
-    options = Options(
-        arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers, device=device
-    )
-    compiled = 0
+    options = options_of(settings)
+    where = choose(options)
+    compiled = passed = compared = 0
 
     def seen(result: StageResult) -> None:
-        nonlocal compiled
+        nonlocal compiled, passed, compared
+        name = Path(result.target).name
         if result.stage == "compile":
-            compiled += 1
-            tell("compiled", compiled, len(at), Path(result.target).name)
+            compiled, passed = compiled + 1, passed + (result.status == "PASSED")
+            tell("compiled", compiled, len(at), name)
+            if compiled == len(at) and passed and where.runs:
+                tell("compared", 0, passed, "")
+        elif result.stage == "parity" and result.parity is not None:
+            compared += 1
+            tell("compared", compared, passed, name)
 
+    if at:
+        tell("compiled", 0, len(at), "")
     for verdict in verify_targets([Path(out) for out in at], options, seen):
         k = at[verdict.target]
         outcomes[k] = _with_verdict(outcomes[k], verdict)
+
+
+def options_of(settings: Settings) -> Options:
+    """What `verify` is asked for."""
+    from verify.options import DEVICES, Options
+
+    device = next(d for d in DEVICES if d == settings.device)
+    return Options(arch=settings.arch, timeout=settings.compile_timeout, jobs=settings.workers, device=device)
 
 
 def _with_verdict(outcome: Outcome, verdict: Verdict) -> Outcome:
@@ -76,8 +91,12 @@ def _with_verdict(outcome: Outcome, verdict: Verdict) -> Outcome:
 
 def _finding(outcome: Outcome, result: StageResult) -> Finding:
     """A stage's failure, at the CUDA line that does it or that the failing line of `port.py` came from."""
+    from verify.blame import blame
+
     severity: Literal["error", "warning"] = "warning" if result.status == "AMBIGUOUS" else "error"
     message = f"{result.stage}: {result.message.strip().splitlines()[0]}" if result.message else result.stage
+    if result.status == "ORIGINAL_SUSPECT":
+        message = f"{blame(result.code)}; {message}"
     port = f"{outcome.out}/port.py"
     hint = f"{port}:{result.line}" if result.line else port
     span = _original_span(outcome, result) or _cuda_span(outcome, result.line)

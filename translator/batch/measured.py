@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translator.analysis.spec_measured import ALLOCATED, ASKING, Completion, asked_buffer, completed
+from translator.batch.judge import options_of
 from translator.outcome import NOT_RUN, Outcome, Stage
 from translator.output import MANIFEST, edited, sha256, write_file
 from translator.settings import Settings
@@ -24,7 +25,8 @@ _SECONDS = 120.0  # per case; what a case may cost is bounded otherwise, so that
 def measure_drafts(
     outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]
 ) -> None:
-    """Answer what can be measured in the specs just written; an edited spec is left alone."""
+    """Answer what can be measured in the specs just written; an edited spec is left alone. Where values will
+    not be compared, nobody waits for answers."""
     asking = [
         k
         for k, o in enumerate(outcomes)
@@ -33,13 +35,17 @@ def measure_drafts(
     if not asking:
         return
     from verify.isolate import end_all
-    from verify.where import emulator_gap
+    from verify.where import choose, emulator_gap
 
-    if gap := emulator_gap()[1]:
+    gap = emulator_gap()[1]
+    if not gap and not (where := choose(options_of(settings))).runs:
+        gap = f"values are not compared: {where.why}"
+    if gap:
         for k in asking:
             stage = Stage("measure", NOT_RUN, why=gap)
             outcomes[k] = replace(outcomes[k], stages=(*outcomes[k].stages, stage))
         return
+    tell("measured", 0, len(asking), "")
     arch = settings.arch or "sm_90a"
     with ThreadPoolExecutor(settings.workers) as pool:
         found = [pool.submit(_measured, outcomes[k], arch) for k in asking]

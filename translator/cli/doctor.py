@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from translator.cli.options import Json
 
 
-def doctor(as_json: Json = False) -> int:
+def doctor(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Details of each check too.")] = False,
+    as_json: Json = False,
+) -> int:
     """Check what this machine has, and what each missing piece costs."""
     from translator.doctor import examine
 
@@ -19,5 +24,5 @@ def doctor(as_json: Json = False) -> int:
     else:
         from translator.terminal import show_doctor
 
-        show_doctor(report)
+        show_doctor(report, verbose)
     return report.exit_code

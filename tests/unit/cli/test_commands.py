@@ -120,7 +120,7 @@ def test_analyze_writes_nothing_and_counts(capfd: pytest.CaptureFixture[str], so
     assert document.summary.refusals == {"CP1117": 1}
     rows = list(csv.DictReader(io.StringIO(said(capfd, "analyze", source, "--csv"))))
     assert [r["kernel"] for r in rows] == ["add", "odd"]
-    assert "2 kernels in 1 files" in said(capfd, "analyze", source)
+    assert "2 kernels in 1 file," in said(capfd, "analyze", source)
     assert [p.name for p in Path().iterdir()] == ["k.cu"]
 
 

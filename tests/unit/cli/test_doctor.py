@@ -96,3 +96,16 @@ def test_this_machine_can_do_the_main_job(capfd: pytest.CaptureFixture[str]) -> 
     said = capfd.readouterr()
     assert code == 0, said.out
     assert "the bundled kernel's port compiles for" in said.out
+
+
+def test_the_known_issues_of_a_version_are_counted_in_its_line() -> None:
+    line, *more = judge_dsl("4.8.1")[1].splitlines()
+    assert line == "4.8.1, 1 known issue"
+    assert [m.partition(":")[0] for m in more] == ["known issue"]
+
+
+def test_every_check_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_CHECKS", (("CuTe DSL", doctor._dsl, "nothing", True),))
+    check = doctor._check(0)
+    assert len(check.detail) < 80
+    assert "\n" not in check.detail

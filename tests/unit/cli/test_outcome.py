@@ -50,3 +50,5 @@ def test_what_was_proven_and_what_was_not_run() -> None:
     )
     assert report.not_run == {"parity": "no GPU"}
     assert Report([]).proven == "nothing"
+    suspect = Report([outcome("ORIGINAL_SUSPECT"), outcome("WRONG_VALUES")])
+    assert suspect.proven == "1 not judged, as the original itself is at fault"
