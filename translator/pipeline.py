@@ -22,6 +22,7 @@ from translator.model.check import problems
 from translator.model.kernel import KernelModel
 from translator.outcome import Stage
 from translator.passes import lower
+from translator.passes.countdowns import right_level
 
 T = TypeVar("T", KernelModel, Draft, str)
 Watch = Callable[[str, KernelModel | Draft | str], None]  # told what each stage made, refused or not
@@ -47,7 +48,8 @@ def translate(
 ) -> Translation | None:
     """`reading` as a port; None if it was refused, and `sink` says why. `stages` gets one entry per stage.
 
-    `opt_level` pins the level at which the DSL makes machine code of the port.
+    `opt_level` pins the level at which the DSL makes machine code of the port; without it, one that is known to
+    be right is pinned where the default is known to be wrong.
     Without `written` nothing is made that only a target folder needs: no device slice, no spec.
     """
 
@@ -64,7 +66,8 @@ def translate(
     if (lowered := stage("passes", lambda: lower(sound(model), sink))) is None:
         return None
     sound(lowered, lowered=True)
-    if (draft := stage("emit", lambda: emit(lowered, sink, opt_level))) is None:
+    level = right_level(lowered, sink, opt_level)
+    if (draft := stage("emit", lambda: emit(lowered, sink, level))) is None:
         return None
     if not written:
         return Translation(model, draft, "")

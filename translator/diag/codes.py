@@ -90,6 +90,7 @@ CODES: dict[str, Code] = {
     "CP3001": Code(_E, "this form is not supported: {what}"),
     "CP3006": Code(_E, "a pointer kept in memory or made from an integer: its address space is unknown"),
     "CP3007": Code(_N, "a pointer read from memory is taken to point to global memory"),
+    "CP3008": Code(_W, "CuTe DSL 4.8.1 makes wrong machine code of this loop at its default level; {pinned}"),
     # ---- CP4001-4099: writing CuTe DSL
     "CP4001": Code(_E, "no CuTe DSL text for {what}"),
     "CP4002": Code(_E, "a pointer made from a constant or an integer"),

@@ -78,7 +78,7 @@ def _start(init: tuple[Stmt, ...]) -> tuple[Var, Expr, bool] | None:
     return None
 
 
-def _step(advance: tuple[Stmt, ...], counter: Var) -> tuple[Expr, int] | None:
+def step_of(advance: tuple[Stmt, ...], counter: Var) -> tuple[Expr, int] | None:
     """(amount, sign) of `counter += amount` or `counter -= amount`."""
     if len(advance) != 1 or not isinstance(advance[0], ExprStmt):
         return None
@@ -107,7 +107,7 @@ def counted(s: For) -> ForRange | None:
     t = counter.type
     if t not in (I32, I64):
         return None
-    step = _step(s.advance, counter)
+    step = step_of(s.advance, counter)
     if step is None:
         return None
     amount, sign = step
