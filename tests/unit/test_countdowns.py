@@ -100,7 +100,7 @@ def test_a_level_that_was_asked_for_is_kept(tmp_path: Path) -> None:
     loop = "while (d > -n) { sum += d; d -= 3; }"
     made, sink = translated(tmp_path, loop, 2)
     assert "--opt-level 2" in made.draft.source
-    assert [d.message for d in sink.items if d.code == "CP3008"][0].endswith(
+    assert next(d.message for d in sink.items if d.code == "CP3008").endswith(
         "--opt-level 2 is kept as asked for"
     )
     made, sink = translated(tmp_path, loop, 0)

@@ -21,17 +21,15 @@ _MIRRORED = {"<": ">", "<=": ">="}
 
 
 def right_level(model: KernelModel, sink: Sink, wanted: int | None) -> int | None:
-    """The level to pin for a lowered model: the one `wanted`, else a right one where it has such loops (CP3008),
-    else none."""
+    """The level to pin for a lowered model: the one `wanted`, else a right one where it has such loops, which
+    CP3008 tells, else none."""
     found = miscompiled(model)
     if not found or (wanted is not None and wanted <= _RIGHT):
         return wanted
     level = _RIGHT if wanted is None else wanted
-    pinned = (
-        f"pinned to --opt-level {level}" if wanted is None else f"--opt-level {level} is kept as asked for"
-    )
+    said = "pinned to --opt-level {}" if wanted is None else "--opt-level {} is kept as asked for"
     for s in found:
-        sink.report("CP3008", s.span, pinned=pinned)
+        sink.report("CP3008", s.span, pinned=said.format(level))
     return level
 
 
