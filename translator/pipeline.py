@@ -48,8 +48,8 @@ def translate(
 ) -> Translation | None:
     """`reading` as a port; None if it was refused, and `sink` says why. `stages` gets one entry per stage.
 
-    `opt_level` pins the level at which the DSL makes machine code of the port; without it, a right one is pinned
-    where the default is known to be wrong.
+    `opt_level` pins the level at which the DSL makes machine code of the port; without it a right one is
+    pinned where the default is known to be wrong.
     Without `written` nothing is made that only a target folder needs: no device slice, no spec.
     """
 
