@@ -100,8 +100,8 @@ def test_this_machine_can_do_the_main_job(capfd: pytest.CaptureFixture[str]) -> 
 
 def test_the_known_issues_of_a_version_are_counted_in_its_line() -> None:
     line, *more = judge_dsl("4.8.1")[1].splitlines()
-    assert line == "4.8.1, 1 known issue"
-    assert [m.partition(":")[0] for m in more] == ["known issue"]
+    assert len(more) > 1 and all(m.startswith("known issue: ") for m in more)
+    assert line == f"4.8.1, {len(more)} known issues"
 
 
 def test_every_check_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
