@@ -11,7 +11,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from translator.analysis import values as v
-from translator.analysis.bounds import Accesses, Env, Evaluator, Shape, bare, deep, forget, parameter
+from translator.analysis.bounds import (
+    Accesses,
+    Env,
+    Evaluator,
+    Shape,
+    bare,
+    deep,
+    forget,
+    parameter,
+    read_from,
+)
 from translator.analysis.poly import Poly
 from translator.analysis.values import LOADED, TOP, Address, Value, const
 from translator.model import expr as x
@@ -98,17 +108,17 @@ class _Walk(Evaluator):
             return self._loop(s.cond, s.body, None, env, depth)
         if isinstance(s, DoWhile):
             widened = self._widen(env, s.body, s.cond, depth)
-            self.certain = self.certain and not _leaves(s.body)
+            self.guards = None if _leaves(s.body) else self.guards
             after = self.body(s.body, dict(widened), depth)
             self.eval(s.cond, dict(after if after is not None else widened), depth)
             return widened
         if isinstance(s, Switch):
             self.eval(s.value, env, depth)
             joined: Env | None = dict(env)
-            before, self.certain = self.certain, False
+            before, self.guards = self.guards, None
             for case in s.cases:
                 joined = _merge(joined, self.body(case.body, dict(env), depth))
-            self.certain = before and not _leaves((s,), Return, Continue)
+            self.guards = None if _leaves((s,), Return, Continue) else before
             return self._widen(joined or env, (s,), None, depth)
         if isinstance(s, Block):
             return self.body(s.body, env, depth)
@@ -124,18 +134,18 @@ class _Walk(Evaluator):
 
     def _if(self, s: If, env: Env, depth: int) -> Env | None:
         self.eval(s.cond, env, depth)
-        before = self.certain
-        guards = [before and self.only_bounds(s.cond, holds, env, depth) for holds in (True, False)]
-        self.certain = guards[0]
+        before = self.guards
+        guards = [self.under(before, s.cond, holds, env, depth) for holds in (True, False)]
+        self.guards = guards[0]
         then = self._branch(s.cond, True, s.then, env, depth)
-        self.certain = guards[1]
+        self.guards = guards[1]
         other = self._branch(s.cond, False, s.other, env, depth)
         if then is None and other is not None:
-            self.certain = guards[1] and not _leaves(s.other)
+            self.guards = None if _leaves(s.other) else guards[1]
         elif other is None and then is not None:
-            self.certain = guards[0] and not _leaves(s.then)
+            self.guards = None if _leaves(s.then) else guards[0]
         else:
-            self.certain = before and not any(_leaves(b) for b in (s.then, s.other))
+            self.guards = None if _leaves(s.then) or _leaves(s.other) else before
         return _merge(then, other)
 
     def _branch(self, cond: Expr, holds: bool, body: Iterable[Stmt], env: Env, depth: int) -> Env | None:
@@ -148,9 +158,9 @@ class _Walk(Evaluator):
             self.refine(cond, True, dict(env), depth)  # the first round tells what the grid covers
         changed = self._widen(env, body, cond, depth, step)
         inside = dict(changed)
-        before = self.certain
-        self.certain = before and cond is not None and self.only_bounds(cond, True, inside, depth)
-        self.certain = self.certain and not _leaves(body)
+        before = self.guards
+        self.guards = None if cond is None else self.under(before, cond, True, inside, depth)
+        self.guards = None if _leaves(body) else self.guards
         if cond is not None:
             self._note_bound(cond, inside, depth)
             self.eval(cond, inside, depth)
@@ -161,7 +171,7 @@ class _Walk(Evaluator):
         self.loops.pop()
         if step is not None:
             self.eval(step, dict(after if after is not None else changed), depth)
-        self.certain = before and not _leaves(body, Return)
+        self.guards = None if _leaves(body, Return) else before
         return changed if cond is None else self.refine(cond, False, dict(changed), depth)
 
     def _widen(
@@ -190,7 +200,8 @@ class _Walk(Evaluator):
                 lo = old.lo if ways == {"up"} else Poly() if ways == {"down"} else None
                 hi = old.hi if ways == {"down"} else None
                 stride = self._stride(var, old, edits, body, step, env, depth)
-                made[var] = Value(lo, hi, None, (var, 0), old.loads, step=stride)
+                origins = read_from(old, var).origins | {(f"{var.name}#{var.uid}", var)}
+                made[var] = Value(lo, hi, None, (var, 0), old.loads, step=stride, origins=origins)
         return made
 
     def _stride(

@@ -23,6 +23,7 @@ from translator.model.types import Array, Pointer, Scalar, Struct, Type
 from translator.model.walk import map_operands, operands
 
 # What is known of variables, and upper bounds of guarded expressions that are no variable.
+Guards: TypeAlias = "frozenset[tuple[str, Var]]"  # (index or counter, the variable made of it)
 Env: TypeAlias = "dict[Var | Expr, Known]"
 DEPTH = 6  # device functions inlined into each other
 SMALL = 8  # bits: a loaded integer this narrow is bounded by its type
@@ -73,7 +74,8 @@ class Evaluator:
             if isinstance(p.type, Struct)
         }
         self.definitions: dict[Var, Expr] = {}  # initialisers that mean the same wherever they are in scope
-        self.certain = True  # whether what is walked is kept from a thread by known bounds only
+        # what keeps threads from what is walked: bounds of these variables only, or None for more than that
+        self.guards: Guards | None = frozenset()
 
     def body(self, statements: Iterable[Stmt], env: Env | None, depth: int) -> Env | None:
         """The environment after some statements, None if control doesn't get past them."""
@@ -99,25 +101,31 @@ class Evaluator:
             self._bound(cond.right, right, SWAPPED[op], left, env)
         return env
 
-    def only_bounds(self, cond: Expr, holds: bool, env: Env, depth: int) -> bool:
-        """Whether `cond` does nothing but bound variables that take every value, each on its own."""
+    def under(self, guards: Guards | None, cond: Expr, holds: bool, env: Env, depth: int) -> Guards | None:
+        """`guards`, and the variables that `cond` bounds; None if it does more than to bound variables that
+        take every value, each on its own."""
+        if guards is None:
+            return None
         cond = bare(cond)
         if isinstance(cond, x.Unary) and cond.op == "!":
-            return self.only_bounds(cond.operand, not holds, env, depth)
+            return self.under(guards, cond.operand, not holds, env, depth)
         if isinstance(cond, x.Logical):
-            both = (cond.op == "&&") == holds
-            return both and all(self.only_bounds(c, holds, env, depth) for c in (cond.left, cond.right))
+            if (cond.op == "&&") != holds:
+                return None
+            guards = self.under(guards, cond.left, holds, env, depth)
+            return self.under(guards, cond.right, holds, env, depth)
         if not isinstance(cond, x.Binary) or (cond.op if holds else NEGATED.get(cond.op, "!=")) == "!=":
-            return False
+            return None
         sides = [self.quiet(side, env, depth) for side in (cond.left, cond.right)]
         known = [k for k in sides if isinstance(k, Value) and not k.loads]
-        fixed = [k for k in known if k.exact is not None]
-        free = [k for k in known if k.offset_of is not None and self._is_dense(k.offset_of[0], env)]
-        return len(fixed) == 2 or (len(fixed) == 1 and len(free) == 1 and fixed != free)
-
-    def _is_dense(self, var: Var, env: Env) -> bool:
-        known = env.get(var)
-        return isinstance(known, Value) and known.dense
+        fixed = [k.exact for k in known if k.exact is not None]
+        if len(fixed) == 2:  # of two sizes may hang together what is reached
+            return guards if any(f.constant is not None for f in fixed) else None
+        free = [k.offset_of[0] for k in known if k.exact is None and k.offset_of is not None]
+        bound = env.get(free[0]) if len(fixed) == len(free) == 1 else None
+        if not isinstance(bound, Value) or not bound.dense:
+            return None
+        return guards | {(origin, free[0]) for origin, _ in bound.origins}
 
     def _bound(self, e: Expr, own: Value, op: str, other: Value, env: Env) -> None:
         """Note that `e`, of value `own`, is `op` than `other`."""
@@ -220,10 +228,10 @@ class Evaluator:
 
     def _under(self, cond: Expr, holds: bool, e: Expr, env: Env, depth: int) -> Known:
         """`e`, which is evaluated only where `cond` holds, or where it does not."""
-        saved = self.certain
-        self.certain = saved and self.only_bounds(cond, holds, env, depth)
+        saved = self.guards
+        self.guards = self.under(saved, cond, holds, env, depth)
         known = self.eval(e, self.refine(cond, holds, dict(env), depth), depth)
-        self.certain = saved
+        self.guards = saved
         return known
 
     def _variable(self, e: x.VarRef, env: Env, depth: int) -> Known:
@@ -233,13 +241,15 @@ class Evaluator:
             again = self.eval(self.definitions[var], env, depth)  # guards since may say more
             if isinstance(again, Value):
                 best = v.better(known.hi, again.hi)
-                known = replace(known, hi=best, reached=(again if best == again.hi else known).reached)
+                if best == again.hi:
+                    return replace(known, hi=best, reached=again.reached, origins=again.origins)
+                known = replace(known, hi=best)
         if isinstance(known, Address) and var.ref:
             return self._touch(known, var.type, False)
         if known is not None:
             if isinstance(known, Value) and var.storage == "param" and known.exact is not None:
                 self.found.scalars |= known.exact.symbols
-            return known
+            return read_from(known, var) if isinstance(known, Value) else known
         if var.storage in ("device", "constant") and isinstance(var.type, Scalar):
             return self._touch(Address(var.name, const(0)), var.type, False)
         return Address("", TOP) if isinstance(var.type, Pointer) else replace(TOP, offset_of=(var, 0))
@@ -251,7 +261,13 @@ class Evaluator:
             return exact(count)
         if count.constant == 1:
             return const(0)
-        return Value(Poly(), count.plus(-1), reached=True, step=v.ONE)
+        return Value(
+            Poly(),
+            count.plus(-1),
+            reached=True,
+            step=v.ONE,
+            origins=frozenset({(f"{e.base}.{e.axis}", None)}),
+        )
 
     def _cast(self, e: x.Cast | x.Bitcast, env: Env, depth: int) -> Known:
         inner = self.eval(e.operand, env, depth)
@@ -333,7 +349,7 @@ class Evaluator:
             return place
         if place.root:
             offset = replace(place.offset, offset_of=None)
-            reached = self.certain and place.offset.reached
+            reached = place.offset.reached and self._unbounded_otherwise(place.offset)
             made = Access(place.root, offset, t.size, writes, t, place.room, reached)
             if made not in self.seen:
                 self.seen.add(made)
@@ -345,6 +361,12 @@ class Evaluator:
         if t.bits <= SMALL:
             return Value(Poly(), Poly.const((1 << t.bits) - 1), None, None, frozenset({place.root}))
         return Value(Poly(), Poly.symbol(LOADED + place.root), None, None, frozenset({place.root}))
+
+    def _unbounded_otherwise(self, value: Value) -> bool:
+        """Whether no guard bounds what `value` comes from by way of another variable."""
+        if self.guards is None:
+            return False
+        return not any(g == o and var != by for g, var in self.guards for o, by in value.origins)
 
     def _assign(self, e: x.Assign, env: Env, depth: int) -> Known:
         value = self.eval(e.value, env, depth)
@@ -399,9 +421,9 @@ class Evaluator:
             self.found.complete = False
             return Address("", TOP) if isinstance(e.type, Pointer) else TOP
         saved, self.returned = self.returned, []
-        certain = self.certain
+        guards = self.guards
         self.body(callee.body, inner, depth + 1)
-        self.certain = certain
+        self.guards = guards
         results, self.returned = self.returned, saved
         if not results:
             return TOP
@@ -424,6 +446,11 @@ class Evaluator:
             a, b = args
             return pick(a, b) if isinstance(a, Value) and isinstance(b, Value) else TOP
         return NAMED.get(e.name, TOP)
+
+
+def read_from(value: Value, var: Var) -> Value:
+    """`value` as what variable `var` holds."""
+    return replace(value, origins=frozenset((origin, var) for origin, _ in value.origins))
 
 
 def deep(e: Expr) -> Iterable[Expr]:

@@ -13,6 +13,9 @@ LOADED = "@"  # a symbol `@x` stands for the largest value stored in buffer x
 LAUNCHED = "$"  # a symbol `$…` is a number of blocks or threads; a guard says more than it
 
 
+Origins: TypeAlias = "frozenset[tuple[str, Var | None]]"
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """An integer between `lo` and `hi`, both inclusive; None where that is unknown.
@@ -20,7 +23,7 @@ class Value:
     `exact` is its value if that is one polynomial; `offset_of` says it is that variable plus a constant.
     `loads` are the buffers whose contents it was computed from. `reached` says that some thread or round has
     the value `hi`; `step` how far apart the values are that it takes between its bounds (0: it has one, None:
-    not known).
+    not known); `origins` which thread or block index or loop counter it comes from, by way of which variable.
     """
 
     lo: Poly | None = None
@@ -30,6 +33,7 @@ class Value:
     loads: frozenset[str] = frozenset()
     reached: bool = False
     step: Poly | None = None
+    origins: Origins = frozenset()
 
     @property
     def dense(self) -> bool:
@@ -84,6 +88,7 @@ def add(a: Value, b: Value) -> Value:
         a.loads | b.loads,
         a.reached and b.reached,
         _step_of_sum(a, b),
+        a.origins | b.origins,
     )
 
 
@@ -111,6 +116,7 @@ def subtract(a: Value, b: Value) -> Value:
         a.loads | b.loads,
         a.reached and b.exact is not None,
         a.step if b.exact is not None else None,
+        a.origins | b.origins,
     )
 
 
@@ -143,7 +149,8 @@ def multiply(a: Value, b: Value) -> Value:
     if hi is not None and hi.too_big():
         hi = None
     known = known if known is None or not known.too_big() else None
-    return Value(lo, hi, known, None, loads, a.reached and b.reached, _step_of_product(a, b))
+    step = _step_of_product(a, b)
+    return Value(lo, hi, known, None, loads, a.reached and b.reached, step, a.origins | b.origins)
 
 
 def _step_of_product(a: Value, b: Value) -> Poly | None:
@@ -167,7 +174,7 @@ def divide(a: Value, b: Value) -> Value:
     hi = quotient(a.hi, by) if a.hi is not None else None
     lo = quotient(a.lo, by) if a.lo is not None and a.lo.constant is not None else None
     lo = lo if lo is not None and lo.constant is not None else Poly()
-    return Value(lo, hi, known, None, loads, a.reached, ONE if a.dense else None)
+    return Value(lo, hi, known, None, loads, a.reached, ONE if a.dense else None, a.origins)
 
 
 def quotient(a: Poly, by: Poly) -> Poly:

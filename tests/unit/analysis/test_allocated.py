@@ -61,6 +61,9 @@ def test_what_the_kernel_reaches_beyond_its_allocation_is_asked(tmp_path: Path, 
         ("if (i <= n && i != n) x[i] = 1;", ""),
         ("if (i <= n && x[0] > 0) x[i] = 1;", ""),
         ("for (int j = i; j <= n; j += 256) { if (j == n) break; x[j] = 1; }", ""),
+        ("int j = threadIdx.x; if (i < n && blockIdx.x == 0 && j < n + 9) x[j + 1] = 1;", ""),  # i bounds j
+        ("int j = i + 1; if (i < n) x[j] = 1;", "n + 1"),
+        ("if (i < n && n <= 64) x[i + 1] = 1;", "n + 1"),
         ("x[i] = 1;", ""),  # a grid without a guard wants whole blocks
         ("int j = 2 * i; if (j < n) { x[j] = 1; x[j + 1] = 1; }", ""),  # right for even sizes
     ],
@@ -127,6 +130,23 @@ def test_rows_and_columns(tmp_path: Path) -> None:
     assert (buffer(spec, "x").elems, buffer(spec, "sums").elems) == ("cols * rows", "rows")
     assert [q.text for q in spec.question] == [
         "x has the cols * rows elements allocated at a.cu:7, but k reaches cols * rows + 1 of them"
+    ]
+
+
+def test_a_guard_of_another_variable_of_the_same_index_counts(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(float* w, float* o) {\n"
+        "  int t = threadIdx.y, p = blockIdx.y * blockDim.y + threadIdx.y; if (GUARD) return;\n"
+        "  o[threadIdx.x] = w[t]; }\n"
+        "int main() { float *w, *o; cudaMalloc(&w, 50 * 4); cudaMalloc(&o, 64 * 4);\n"
+        "  k<<<1, dim3(16, 64)>>>(w, o); }\n"
+    )
+    assert drafted(tmp_path, text.replace("GUARD", "p >= 50")).question == []
+    spec = drafted(tmp_path, text.replace("GUARD", "p >= 64"))
+    assert [q.code for q in spec.question] == []
+    spec = drafted(tmp_path, text.replace("GUARD", "t >= 51"))
+    assert [q.text for q in spec.question] == [
+        "w has the 50 elements allocated at a.cu:4, but k reaches 51 of them"
     ]
 
 
