@@ -188,3 +188,13 @@ def test_comparing_sizes() -> None:
     assert not exceeds(poly_of("n + 1"), poly_of("1000"), {"n": 999})
     assert never_exceeds(poly_of("(n // 4) * 4"), n) and not never_exceeds(up, n)
     assert not never_exceeds(poly_of("a * b * c * d * e"), poly_of("a * b * c * d * e"))  # too many to try
+
+
+def test_sizes_that_are_compared_with_each_other_may_hang_together(tmp_path: Path) -> None:
+    text = (
+        f"__global__ void k(float* x, int n, int m) {{ {INDEX} if (GUARD) {{ if (i < n * m + n) x[i] = 1; }} }}\n"
+        "void run(int n, int m) { float* x; cudaMalloc(&x, n * m * sizeof(float));\n"
+        "  k<<<(n * m + n + 255) / 256, 256>>>(x, n, m); }\n"
+    )
+    assert [q.code for q in drafted(tmp_path, text.replace("GUARD", "n > 2")).question] == ["CP3111"]
+    assert drafted(tmp_path, text.replace("GUARD", "n > m")).question == []
