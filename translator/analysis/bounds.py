@@ -118,9 +118,9 @@ class Evaluator:
             return None
         sides = [self.quiet(side, env, depth) for side in (cond.left, cond.right)]
         known = [k for k in sides if isinstance(k, Value) and not k.loads]
-        fixed = [k.exact for k in known if k.exact is not None]
-        if len(fixed) == 2:  # of two sizes may hang together what is reached
-            return guards if any(f.constant is not None for f in fixed) else None
+        fixed = [k for k in known if k.exact is not None]
+        if len(fixed) == 2:
+            return guards
         free = [k.offset_of[0] for k in known if k.exact is None and k.offset_of is not None]
         bound = env.get(free[0]) if len(fixed) == len(free) == 1 else None
         if not isinstance(bound, Value) or not bound.dense:
