@@ -14,11 +14,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "unit/verify"))
 
 from saxpy_target import PORT, SPEC, write_target
 
+from verify.ceiling_kernels import _fma_ptx
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.original import BuildError, NoCompilerError, _with_nvcc, _with_nvrtc
 from verify.run import Options, verify_target
 from verify.spec_file import load_spec
-from verify.timing import _SWEEP
+from verify.sweep import _PTX as SWEEP
 from verify.verdict import StageResult, Status
 
 pytestmark = pytest.mark.dsl
@@ -149,7 +150,8 @@ def runs(tool: str) -> bool:
 
 
 @pytest.mark.skipif(not runs("ptxas"), reason="no ptxas that runs")
-def test_the_sweep_that_empties_the_cache_is_valid_ptx(tmp_path: Path) -> None:
-    (tmp_path / "sweep.ptx").write_bytes(_SWEEP)
+@pytest.mark.parametrize("text", [SWEEP, _fma_ptx()], ids=["sweep", "fma"])
+def test_own_kernels_are_valid_ptx(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "own.ptx").write_bytes(text)
     for arch in ("sm_80", "sm_90a", "sm_120"):
-        subprocess.run(["ptxas", f"-arch={arch}", "-o", "/dev/null", "sweep.ptx"], cwd=tmp_path, check=True)
+        subprocess.run(["ptxas", f"-arch={arch}", "-o", "/dev/null", "own.ptx"], cwd=tmp_path, check=True)
