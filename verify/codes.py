@@ -72,6 +72,7 @@ CODES: dict[str, str] = {
     "CP8011": "race in shared memory",
     "CP8012": "race in global memory",
     "CP8013": "race in which all threads store the same value",
+    "CP8014": "an update that is not atomic undoes another thread's store",
     "CP8021": "threads of a warp meet a barrier or warp operation on different paths",
     "CP8022": "a barrier is reached by another number of threads than it waits for",
     "CP8023": "a thread ends while others wait for it at a barrier",

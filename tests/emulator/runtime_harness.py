@@ -105,7 +105,7 @@ def run(
         i = next(i for i, a in enumerate(args) if id(a) == key)
         state = (states or {}).get(i)
         known = state.ctypes.data if state is not None else None
-        table[n] = abi.Allocation(place.ctypes.data, place.nbytes, known, int(i in read_only), i, None)
+        table[n] = abi.Allocation(place.ctypes.data, place.nbytes, known, int(i in read_only), i, None, 0)
     findings = (abi.Finding * 64)()
     counts = (ctypes.c_uint64 * 8)()
     output = ctypes.create_string_buffer(4096)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 
-ABI = 1
+ABI = 2
 SCHEDULES = {"forward": 0, "reverse": 1, "random": 2}
 DONE, STOPPED, BAD_LAUNCH = 0, 1, 2
 FIBERS, RESIDENT = 1, 2
@@ -24,6 +24,8 @@ class Kernel(c.Structure):
         ("shared_granule", c.c_uint32),
         ("sites", c.c_uint32),
         ("counters", c.c_uint32),
+        ("red_zones", c.c_uint32),
+        ("red", c.c_void_p),
     )
 
 
@@ -35,6 +37,7 @@ class Allocation(c.Structure):
         ("read_only", c.c_uint32),
         ("name", c.c_uint32),
         ("cells", c.c_void_p),
+        ("shadow", c.c_uint64),
     )
 
 
@@ -65,6 +68,7 @@ class Launch(c.Structure):
         ("shared_bytes", c.c_uint32),
         ("resident", c.c_uint32),
         ("dynamic_shared", c.c_uint32),
+        ("total_shared", c.c_uint32),
         ("params", c.c_void_p),
         ("symbols", c.c_void_p),
         ("allocations", c.c_void_p),

@@ -27,6 +27,7 @@ _FLAGS = (
     *("-ffp-contract=off", "-fno-math-errno", "-march=native"),
 )
 _QUIET = ("-w",)
+_RUNTIME = ("-O2",)  # over -O1: it is compiled once
 _SECONDS = 600
 _LEFT_SECONDS = 3600  # older than any compilation at work
 
@@ -93,7 +94,7 @@ def _runtime_hash() -> str:
 
 def _key(text: str, mode: Mode) -> str:
     own = hashlib.sha256()
-    for part in (text, _runtime_hash(), _identity(), " ".join(compiler()), *_FLAGS, *mode.defines):
+    for part in (text, _runtime_hash(), _identity(), " ".join(compiler()), *_FLAGS, *_RUNTIME, *mode.defines):
         own.update(part.encode() + b"\0")
     return own.hexdigest()[:40]
 
@@ -153,7 +154,7 @@ def runtime_object(mode: Mode, cache: Path) -> Path:
         objects = []
         for source in sorted(RUNTIME.glob("*.c")):
             made = folder / f"{source.stem}.o"
-            _run([*compiler(), *_FLAGS, *mode.defines, "-c", str(source), "-o", str(made)], source.name)
+            _run([*compiler(), *_FLAGS, *_RUNTIME, *mode.defines, "-c", str(source), "-o", str(made)], source.name)
             objects.append(str(made))
         whole = folder / "runtime.o"
         _run([*compiler(), "-nostdlib", "-r", *objects, "-o", str(whole)], "the emulator's runtime")

@@ -147,7 +147,7 @@ class Program:
         constants = {self._address(v) for v in emitted.layout.symbols if v.space == "const"}
         table = (abi.Allocation * max(1, len(exposed)))()
         for k, e in enumerate(exposed):
-            table[k] = abi.Allocation(e.base, e.size, e.state.ctypes.data, int(e.base in constants), k, None)
+            table[k] = abi.Allocation(e.base, e.size, e.state.ctypes.data, int(e.base in constants), k, None, 0)
         findings = (abi.Finding * _MAX_FINDINGS)()
         counts = np.zeros(max(1, loaded.kernel.counters), np.uint64)
         output = ctypes.create_string_buffer(_MAX_OUTPUT)
@@ -165,6 +165,7 @@ class Program:
             shared_bytes=emitted.layout.shared.dynamic_at + shape.smem,
             resident=math.prod(shape.grid) if shape.cooperative else 0,
             dynamic_shared=shape.smem,
+            total_shared=emitted.layout.shared.set_aside + shape.smem,
             params=ctypes.addressof(block),
             symbols=ctypes.addressof(symbol_table),
             allocations=ctypes.addressof(table),
@@ -205,8 +206,7 @@ def _check(emitted: Emitted, shape: LaunchShape, params: Sequence[bytes]) -> Non
         raise PtxError("CP7108", f"a grid of {shape.grid} blocks is beyond a GPU's limits")
     if any(g % c for g, c in zip(shape.grid, shape.cluster, strict=True)):
         raise PtxError("CP7108", f"a grid of {shape.grid} is not whole clusters of {shape.cluster}")
-    if emitted.layout.shared.dynamic_at + shape.smem > _MAX_SHARED:
-        need = emitted.layout.shared.dynamic_at + shape.smem
+    if (need := emitted.layout.shared.set_aside + shape.smem) > _MAX_SHARED:
         raise PtxError("CP7108", f"{need} bytes of shared memory: an sm_90 block has {_MAX_SHARED}")
     for limit, exact in ((emitted.layout.kernel.reqntid, True), (emitted.layout.kernel.maxntid, False)):
         if limit is None:

@@ -10,8 +10,9 @@ from verify.emulator.emit.sites import Sites
 from verify.emulator.memory import Allocation
 
 _NO_SITE = 0xFFFFFFFF
-_GLOBAL = frozenset({"CP8001", "CP8004", "CP8006", "CP8012", "CP8013"})
-_PAIRS = frozenset({"CP8011", "CP8012", "CP8013"})
+_SHARED = 1 << 20  # offsets in shared memory are below, host addresses above
+_GLOBAL = frozenset({"CP8001", "CP8004", "CP8006", "CP8012", "CP8013", "CP8014"})
+_PAIRS = frozenset({"CP8011", "CP8012", "CP8013", "CP8014"})
 BENIGN = frozenset({"CP8013"})
 
 
@@ -68,7 +69,7 @@ def describe(raw: Raw, sites: Sites, files: Mapping[int, str], memory: Iterable[
     place = _place(raw.site, sites, files)
     other = _place(raw.other_site, sites, files) if raw.other_site != _NO_SITE else None
     words = [raw.what.decode("utf-8", "replace")]
-    if raw.size and code in _GLOBAL:
+    if raw.size and code in _GLOBAL and raw.addr >= _SHARED:
         words.append(_where(raw.addr, raw.size, memory))
     elif raw.size:
         words.append(f"{raw.size} bytes at offset {raw.addr:#x}")

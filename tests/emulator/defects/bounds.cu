@@ -165,3 +165,45 @@ extern "C" __global__ void local_write_good(const int* x, int* out, int n) {
     for (int k = 0; k < n; k++) a[k] = x[t] * k;
     out[t] = a[x[t] & 3];
 }
+
+// One array of shared memory runs over into the next, whose first element it changes.
+extern "C" __global__ void neighbour_bad(const int* x, int* out) {
+    __shared__ int first[32];
+    __shared__ int second[32];
+    int t = threadIdx.x;
+    first[t + x[0]] = x[t]; // DEFECT
+    second[t] = 2 * x[t];
+    __syncthreads();
+    out[t] = first[t] + second[31 - t]; // DEFECT
+}
+
+extern "C" __global__ void neighbour_good(const int* x, int* out) {
+    __shared__ int first[33];
+    __shared__ int second[32];
+    int t = threadIdx.x;
+    first[t] = x[t];
+    second[t] = 2 * x[t];
+    __syncthreads();
+    out[t] = first[t] + second[31 - t];
+}
+
+// Before the start of the dynamic array lie the static ones.
+extern "C" __global__ void before_dynamic_bad(const int* x, int* out) {
+    extern __shared__ int window[];
+    __shared__ int scale[4];
+    int t = threadIdx.x;
+    if (t < 4) scale[t] = x[t];
+    window[t] = x[t];
+    __syncthreads();
+    out[t] = window[t - x[1]] * scale[t & 3]; // DEFECT
+}
+
+extern "C" __global__ void before_dynamic_good(const int* x, int* out) {
+    extern __shared__ int window[];
+    __shared__ int scale[4];
+    int t = threadIdx.x;
+    if (t < 4) scale[t] = x[t];
+    window[t] = x[t];
+    __syncthreads();
+    out[t] = window[t < x[1] ? t : t - x[1]] * scale[t & 3];
+}

@@ -11,6 +11,7 @@ from verify.emulator.emit.layout import BUILTINS, Layout, offsets, round_up
 from verify.emulator.emit.operands import C_TYPES, Names, identifier
 from verify.emulator.emit.pure import pure, shape_of
 from verify.emulator.emit.sites import Sites
+from verify.emulator.emit.strong import strengths
 from verify.emulator.ops import find
 from verify.emulator.ptx.module import SIZES, Call, Function, Instr, Label, PtxError, Reg, Sym, Var
 
@@ -27,12 +28,17 @@ class Emitting:
     frame_bytes: int = 0
     seen: set[str] = field(default_factory=set)  # labels already passed: a branch to one goes back
     wgmma: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # registers: emit.hopper
+    strengths: Mapping[Instr, str] = field(default_factory=dict)
 
     def param_bytes(self, name: str) -> int | None:
         """Bytes of a parameter or a `.param` variable of this function; None where there is none."""
         f = self.function
         own = (*f.params, *f.returns, *(v for v in f.variables if v.space == "param"))
         return next((v.size for v in own if v.name == name), None)
+
+    def strong(self, i: Instr) -> str:
+        """What a strong load or store adds to its order: see emit.strong."""
+        return self.strengths.get(i, "")
 
     def label(self, name: str) -> str:
         """The C label of a PTX label."""
@@ -51,6 +57,7 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
     places, head, frame = _places(f, layout)
     names = Names(f.regs, places)
     e = Emitting(f, layout, names, sites, f"end_{len(sites.functions)}", frame)
+    e.strengths = strengths(f)
     e.wgmma = wgmma_registers(f, len(sites.instructions))
     sites.functions.append(f.name)
     lines = [signature(f) + " {"]

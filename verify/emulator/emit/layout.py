@@ -26,12 +26,18 @@ BUILTINS = frozenset({"vprintf", "__assertfail"})
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Byte offsets in the shared window: static variables first, then the dynamic array at `dynamic_at`."""
+    """Byte offsets in the shared window: static variables first, then the dynamic array at `dynamic_at`.
+
+    `zones` are the bytes [from, to) between variables, made wide enough that an access beyond the end of one
+    does not land in the next. `set_aside` is where the dynamic array would lie without them, as on a GPU.
+    """
 
     offsets: Mapping[str, int]
     static_bytes: int
     dynamic_at: int
     alignment: int
+    zones: tuple[tuple[int, int], ...]
+    set_aside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,10 @@ class Layout:
 def round_up(value: int, alignment: int) -> int:
     """The least multiple of `alignment` that is not below `value`."""
     return -(-value // alignment) * alignment
+
+
+# Bytes left free behind a variable of shared memory: as many as it has, within these bounds.
+_LEAST_ZONE, _MOST_ZONE = 32, 256
 
 
 def offsets(variables: Iterable[Var], at: int = 0) -> tuple[dict[str, int], int]:
@@ -126,8 +136,24 @@ def _shared(functions: Iterable[Function], used: Iterable[Var]) -> Shared:
     everything = [v for v in [*used, *own] if v.space == "shared"]
     static = [v for v in everything if not v.dynamic]
     dynamic = [v for v in everything if v.dynamic]
-    found, end = offsets(static)
     alignment = max([16, *(v.align for v in everything)])
-    at = round_up(end, max([16, *(v.align for v in dynamic)])) if dynamic else end
+    dynamic_alignment = max([16, *(v.align for v in dynamic)])
+    found: dict[str, int] = {}
+    zones: list[tuple[int, int]] = []
+    at = end = 0  # of the next variable at the earliest; of the last one
+    for v in static:
+        at = round_up(at, max(1, v.align))
+        if zones:
+            zones[-1] = (end, at)
+        found[v.name] = at
+        end = at + v.size
+        at = end + min(max(v.size, _LEAST_ZONE), _MOST_ZONE)
+        zones.append((end, at))
+    _, packed = offsets(static)
+    if not dynamic:
+        return Shared(found, end, end, alignment, tuple(zones[:-1]), packed)
+    at = round_up(at, dynamic_alignment)
+    if zones:
+        zones[-1] = (end, at)
     found.update({v.name: at for v in dynamic})
-    return Shared(found, end, at, alignment)
+    return Shared(found, end, at, alignment, tuple(zones), round_up(packed, dynamic_alignment))

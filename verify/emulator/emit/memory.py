@@ -51,7 +51,7 @@ def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
     if p.vector == 1 and size <= 8:
         c = C_TYPES[size]
         if p.order:
-            value = f"LDO_{space}({c}, {address}, {site}, {p.order})"
+            value = f"LDO_{space}({c}, {address}, {site}, {p.order}{p.scope}{e.strong(i)})"
         elif p.has("nc"):
             value = f"LDO_{space}({c}, {address}, {site}, ORD_CONST)"
         else:
@@ -59,7 +59,7 @@ def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
         return e.names.assign(to, value, p.type)
     n = size * p.vector
     lines = [f"u8 v_[{n}] __attribute__((aligned(16)));"]
-    order = p.order or ("ORD_CONST" if p.has("nc") else "")
+    order = f"{p.order}{p.scope}{e.strong(i)}" if p.order else "ORD_CONST" if p.has("nc") else ""
     if order:
         lines.append(f"LDO_{space}_N({n}, {address}, {site}, v_, {order});")
     else:
@@ -78,14 +78,14 @@ def store(e: Emitting, i: Instr, op: Op, site: int) -> str:
     if p.vector == 1 and size <= 8:
         bits = e.names.bits(value, p.type)
         if p.order:
-            return f"STO_{space}({C_TYPES[size]}, {address}, {bits}, {site}, {p.order});"
+            return f"STO_{space}({C_TYPES[size]}, {address}, {bits}, {site}, {p.order}{p.scope}{e.strong(i)});"
         return f"ST_{space}({C_TYPES[size]}, {address}, {bits}, {site});"
     n = size * p.vector
     lines = [f"u8 v_[{n}] __attribute__((aligned(16)));"]
     for k, item in enumerate(_items(value, p.vector)):
         lines.append(f"*({C_TYPES[size]}*)(v_ + {k * size}) = {e.names.bits(item, p.type)};")
     if p.order:
-        lines.append(f"STO_{space}_N({n}, {address}, {site}, v_, {p.order});")
+        lines.append(f"STO_{space}_N({n}, {address}, {site}, v_, {p.order}{p.scope}{e.strong(i)});")
     else:
         lines.append(f"ST_{space}_N({n}, {address}, {site}, v_);")
     return f"{{ {' '.join(lines)} }}"
@@ -143,7 +143,7 @@ def _atomic(e: Emitting, i: Instr, site: int, returns: bool) -> str:
     operands = list(i.operands)
     to = operands.pop(0) if returns else None
     address = e.names.address(operands.pop(0))
-    order = p.order or "ORD_RELAXED"
+    order = f"{p.order or 'ORD_RELAXED'}{p.scope}"
     size, n = SIZES[p.type], SIZES[p.type] * p.vector
     c = C_TYPES[size]
     lines = [f"u64 a_ = {address}; u8 *p_ = AT_{space_of(p)}({n}, a_, {site}, {order});"]

@@ -52,6 +52,7 @@ def emit_kernel(module: Module, kernel: str) -> Emitted:
     functions = ", ".join(f"(u64)&{identifier(f.name, 'F_')}" for f in layout.functions[1:])
     at, end = offsets(layout.kernel.params)
     shared, spins = layout.shared, _spins(sites)
+    zones = ", ".join(f"{{{start}, {stop}}}" for start, stop in shared.zones)
     flags = [n for n, on in (("FIBERS", _waits(sites) or spins), ("RESIDENT", spins)) if on]
     info = [
         "const Kernel emu_kernel = {",
@@ -61,6 +62,7 @@ def emit_kernel(module: Module, kernel: str) -> Emitted:
         f"  .local_bytes = {local_bytes(layout)},",
         f"  .global_granule = {_granule(sites, 'global')}, .shared_granule = {_granule(sites, 'shared')},",
         f"  .sites = {len(sites.instructions)}, .counters = {len(sites.blocks)},",
+        f"  .red_zones = {len(shared.zones)}, .red = red_,",
         "};",
     ]
     text = "\n".join(
@@ -71,6 +73,7 @@ def emit_kernel(module: Module, kernel: str) -> Emitted:
             "static int is_function(u64 a) { for (unsigned i = 0; i < sizeof functions_ / 8; i++)"
             " if (a && functions_[i] == a) return 1; return 0; }",
             *bodies,
+            f"static const struct RedZone red_[] = {{ {zones or '{0, 0}'} }};",
             *info,
             "",
         ]
@@ -84,7 +87,7 @@ def _kind(i: Instr | Call) -> str:
 
 
 def _waits(sites: Sites) -> bool:
-    return any(_kind(i) in _WAITS for i in sites.instructions)
+    return any(_kind(i) in _WAITS or (isinstance(i, Instr) and parts(i.op).order) for i in sites.instructions)
 
 
 def _spins(sites: Sites) -> bool:

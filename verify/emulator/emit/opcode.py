@@ -14,12 +14,16 @@ _ORDERS = {
     "release": "ORD_RELEASE",
     "acq_rel": "ORD_ACQ_REL",
 }
+_SCOPES = {"cta": "IN_CTA", "cluster": "IN_CLUSTER"}
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """`space` is generic where none is written; `order` is empty for weak accesses; `vector` counts items."""
+    """`space` is generic where none is written; `order` is empty for weak accesses; `vector` counts items.
+
+    `scope` is that of an ordered or atomic access in the runtime's terms, empty for the device or the system.
+    """
 
     words: tuple[str, ...]
     space: str
@@ -27,6 +31,7 @@ class Parts:
     vector: int
     type: str
     cluster: bool  # shared::cluster
+    scope: str
 
     def has(self, word: str) -> bool:
         return word in self.words
@@ -46,4 +51,5 @@ def parts(op: str) -> Parts:
         vectors[0] if vectors else 1,
         words[-1],
         "shared:cluster" in words,
+        next((f" | {_SCOPES[w]}" for w in words[1:] if w in _SCOPES), ""),
     )

@@ -35,7 +35,7 @@ SPECIALS: Mapping[str, str] = {
     "%globaltimer_lo": "clock_now(t)",
     "%globaltimer_hi": "(clock_now(t) >> 32)",
     "%dynamic_smem_size": "t->launch->dynamic_shared",
-    "%total_smem_size": "t->launch->shared_bytes",
+    "%total_smem_size": "t->launch->total_shared",
     "%is_explicit_cluster": "(CLUSTER_SIZE(t) > 1)",
     **{f"%clusterid.{a}": f"(t->block->ctaid[{i}] / t->launch->cluster[{i}])" for i, a in enumerate("xyz")},
     **{f"%nclusterid.{a}": f"(t->launch->grid[{i}] / t->launch->cluster[{i}])" for i, a in enumerate("xyz")},

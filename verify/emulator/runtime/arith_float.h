@@ -47,6 +47,21 @@ INL u64 f64_div_rn(u64 a, u64 b) { return f64_passing(f64_of(a) / f64_of(b), a, 
 INL u64 f64_rcp_rn(u64 a) { return f64_passing(1.0 / f64_of(a), a, a, a); }
 INL u64 f64_sqrt_rn(u64 a) { return f64_passing(sqrt(f64_of(a)), a, a, a); }
 
+// f32 by way of f64, in which the product is exact; what the sum there left out says on which side of the result it lies.
+static inline u32 f32_fma_directed(u32 a, u32 b, u32 c, int mode) {
+    double p = (double)f32_of(a) * f32_of(b), z = f32_of(c), sum = p + z, q = sum - p, rest = (p - (sum - q)) + (z - q);
+    if (!isfinite(sum) || sum == 0) return soft_fma(a, b, c, FORMAT_f32, mode);
+    float r = (float)sum;
+    double over = (double)r - sum;
+    u32 bits = bits_of_f32(r), negative = bits >> 31;
+    if (mode == ROUND_rz) mode = negative ? ROUND_rp : ROUND_rm;
+    if (mode == ROUND_rm && (over > 0 || (over == 0 && rest < 0))) bits += negative ? 1 : -1;
+    if (mode == ROUND_rp && (over < 0 || (over == 0 && rest > 0))) bits += negative ? -1 : 1;
+    return bits;
+}
+#define FMA_DIRECTED_32(a, b, c, R) f32_fma_directed(a, b, c, ROUND_##R)
+#define FMA_DIRECTED_64(a, b, c, R) soft_fma(a, b, c, FORMAT_f64, ROUND_##R)
+
 #define EMU_DIRECTED(R, W, ONE)                                                                   \
     static inline u##W f##W##_add_##R(u##W a, u##W b) {                                           \
         return PASSING_##W(soft_add(a, b, FORMAT_f##W, ROUND_##R), b, a, a);                      \
@@ -58,7 +73,7 @@ INL u64 f64_sqrt_rn(u64 a) { return f64_passing(sqrt(f64_of(a)), a, a, a); }
         return PASSING_##W(soft_mul(a, b, FORMAT_f##W, ROUND_##R), b, a, a);                      \
     }                                                                                             \
     static inline u##W f##W##_fma_##R(u##W a, u##W b, u##W c) {                                   \
-        return PASSING_##W(soft_fma(a, b, c, FORMAT_f##W, ROUND_##R), b, c, a);                   \
+        return PASSING_##W(FMA_DIRECTED_##W(a, b, c, R), b, c, a);                                \
     }                                                                                             \
     static inline u##W f##W##_div_##R(u##W a, u##W b) {                                           \
         return PASSING_##W(soft_div(a, b, FORMAT_f##W, ROUND_##R), a, b, b);                      \

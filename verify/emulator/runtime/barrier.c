@@ -12,6 +12,7 @@ static void clear(Barrier *b) {
 }
 
 void start_barriers(Slot *s) {
+    s->open_barriers = 0;
     for (u32 i = 0; i < BARRIERS; i++) {
         clear(&s->barriers[i]);
         s->barriers[i].base = 0;
@@ -37,23 +38,24 @@ static void release(Slot *s, Barrier *b) {
     for (u32 i = 0; i < s->rt->warps; i++) {
         u32 lanes = b->lanes[i];
         if (!lanes) continue;
-        for (u32 m = lanes; m; m &= m - 1) fiber_of(s->warps[i].threads + __builtin_ctz(m))->result = result;
+        for (u32 m = b->reduces ? lanes : 0; m; m &= m - 1) fiber_of(s->warps[i].threads + __builtin_ctz(m))->result = result;
         make_runnable(&s->warps[i], lanes);
     }
     clear(b);
+    s->open_barriers &= ~(1u << (b - s->barriers));
 }
 
 INL int phase_complete(Slot *s, Barrier *b) { return b->arrived >= (b->expected ? b->expected : s->block.live); }
 
 void thread_left_barriers(Slot *s) {
-    for (u32 i = 0; i < BARRIERS; i++) {
-        Barrier *b = &s->barriers[i];
+    for (u32 open = s->open_barriers; open; open &= open - 1) {
+        Barrier *b = &s->barriers[__builtin_ctz(open)];
         if (b->arrived && !b->expected && phase_complete(s, b) && s->block.live) release(s, b);
     }
 }
 
 // Counts the thread in. Returns the barrier, or NULL when this completed its phase.
-static Barrier *arrive(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 aligned, u32 waits) {
+static Barrier *arrive(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 aligned, u32 waits, u32 reduces) {
     Slot *s = slot_of(t);
     u32 w = t->warp->index;
     if (UNLIKELY(id >= BARRIERS)) {
@@ -64,6 +66,7 @@ static Barrier *arrive(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 ali
     if (UNLIKELY(count & 31 && count != s->block.threads))
         finding(t, 8022, site, id, count, "the thread count of the barrier is no multiple of the warp size");
     if (!b->arrived) {
+        s->open_barriers |= 1u << id;
         b->expected = count;
         b->first_site = site;
         b->first_thread = t->linear;
@@ -85,6 +88,7 @@ static Barrier *arrive(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 ali
     b->any |= pred;
     b->all &= pred;
     b->arrived++;
+    b->reduces |= reduces;
     order_arrive(t, b);
     if (waits) b->lanes[w] |= t->lane_bit;
     fiber_of(t)->barrier = id;
@@ -96,17 +100,17 @@ static Barrier *arrive(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 ali
     return NULL;
 }
 
-static u32 sync(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 aligned) {
-    if (arrive(t, id, count, pred, site, aligned, 1)) block_here(t, WAIT_BARRIER, site);
+static u32 sync(Thread *t, u32 id, u32 count, u32 pred, u32 site, u32 aligned, u32 reduces) {
+    if (arrive(t, id, count, pred, site, aligned, 1, reduces)) block_here(t, WAIT_BARRIER, site);
     else if (runtime_of(t)->fibers) give_way(t);
     return fiber_of(t)->result;
 }
 
 #define FORMS(prefix, aligned) \
-    void prefix##_sync(Thread *t, u32 id, u32 count, u32 site) { sync(t, id, count, 0, site, aligned); } \
-    void prefix##_arrive(Thread *t, u32 id, u32 count, u32 site) { arrive(t, id, count, 0, site, aligned, 0); } \
-    u32 prefix##_red_popc(Thread *t, u32 id, u32 count, u8 p, u32 site) { return sync(t, id, count, !!p, site, aligned) >> 2; } \
-    u8 prefix##_red_and(Thread *t, u32 id, u32 count, u8 p, u32 site) { return sync(t, id, count, !!p, site, aligned) & 1; } \
-    u8 prefix##_red_or(Thread *t, u32 id, u32 count, u8 p, u32 site) { return sync(t, id, count, !!p, site, aligned) >> 1 & 1; }
+    void prefix##_sync(Thread *t, u32 id, u32 count, u32 site) { sync(t, id, count, 0, site, aligned, 0); } \
+    void prefix##_arrive(Thread *t, u32 id, u32 count, u32 site) { arrive(t, id, count, 0, site, aligned, 0, 0); } \
+    u32 prefix##_red_popc(Thread *t, u32 id, u32 count, u8 p, u32 site) { return sync(t, id, count, !!p, site, aligned, 1) >> 2; } \
+    u8 prefix##_red_and(Thread *t, u32 id, u32 count, u8 p, u32 site) { return sync(t, id, count, !!p, site, aligned, 1) & 1; } \
+    u8 prefix##_red_or(Thread *t, u32 id, u32 count, u8 p, u32 site) { return sync(t, id, count, !!p, site, aligned, 1) >> 1 & 1; }
 FORMS(bar, 1)
 FORMS(barrier, 0)

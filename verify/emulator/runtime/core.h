@@ -21,7 +21,7 @@ typedef int32_t s32;
 typedef int64_t s64;
 typedef unsigned __int128 u128;
 
-#define EMU_ABI 1          // raised with every change of a struct below; Kernel.abi and Launch.abi must equal it
+#define EMU_ABI 2          // raised with every change of a struct below; Kernel.abi and Launch.abi must equal it
 #define INL static inline __attribute__((always_inline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -50,6 +50,8 @@ struct Kernel {
     u32 shared_granule;   // the same for shared memory
     u32 sites;            // sites are below this
     u32 counters;         // entries of Launch.counts that the code uses (basic blocks)
+    u32 red_zones;        // parts of the shared window between its variables, which are nobody's
+    const struct RedZone { u32 from, to; } *red;
 };
 
 // ---- what Python fills in (ctypes)
@@ -61,6 +63,7 @@ typedef struct Allocation {
     u32 read_only;        // stores are out of bounds (constant memory)
     u32 name;             // the caller's
     void *cells;          // runtime
+    u64 shadow;           // runtime: where the cells would begin if the allocation were all of memory
 } Allocation;
 
 typedef struct Finding {
@@ -81,9 +84,10 @@ struct Launch {
     u32 schedule;         // SCHEDULE_…
     u64 seed;             // of SCHEDULE_RANDOM
     u32 grid[3], block[3], cluster[3];
-    u32 shared_bytes;     // static + dynamic
+    u32 shared_bytes;     // static + dynamic, with what lies between
     u32 resident;         // blocks that run interleaved; 0: 1, or 64 for KERNEL_RESIDENT (a cooperative launch gives all)
     u32 dynamic_shared;   // bytes, for %dynamic_smem_size
+    u32 total_shared;     // bytes, for %total_smem_size: what a GPU would set aside
     u8 *params;
     const u64 *symbols;   // host addresses of module variables, by the emitter's index
     Allocation *allocations;
@@ -131,7 +135,14 @@ struct Block {
 };
 
 // ---- memory. addr: global and generic and local are host addresses, shared is an offset. T: u8 u16 u32 u64.
-typedef enum { ORD_WEAK, ORD_VOLATILE, ORD_RELAXED, ORD_ACQUIRE, ORD_RELEASE, ORD_ACQ_REL, ORD_CONST } Order;
+// An Order is one of the first with any of the rest: a scope, if it is not the device's, and what becomes of a value that is
+// loaded (verify/emulator/emit/strong.py).
+typedef enum {
+    ORD_WEAK, ORD_VOLATILE, ORD_RELAXED, ORD_ACQUIRE, ORD_RELEASE, ORD_ACQ_REL, ORD_CONST,
+    ORD_KIND = 7, IN_CTA = 8, IN_CLUSTER = 16,
+    AS_DATA = 32,    // a load: its value goes into data and is never tested
+    IN_UPDATE = 64,  // a load whose value is changed and stored again; such a store
+} Order;
 #include "mem.h"
 u8 *local_push(Thread *t, u32 bytes, u32 align);  // at function entry; uninitialised
 void local_pop(Thread *t, u8 *local);             // at function exit: what local_push returned

@@ -16,11 +16,15 @@ typedef struct Fiber {
     u32 waits, site;        // what the thread waits for, and where
     u32 barrier, result;    // id of the barrier it waits at; what a barrier's reduction or activemask gave
     AsyncCopies *async;     // pending cp.async
+    u32 last_load;          // site of the last ordered load + 1
+    u32 n_changing;         // update.c
+    struct Changing { u64 host; u32 writer; } changing[4];
 } Fiber;
 
 struct Warp {
     u32 index, exists, live, runnable, yielded;  // masks of lanes
     u32 waiting, at_activemask;
+    u32 mixed, common;      // whether the waiting lanes came with different masks or functions; one of them
     Slot *slot;
     Thread *threads;        // of lane 0
     u32 want[32];           // per waiting lane: its mask …
@@ -33,7 +37,8 @@ struct Warp {
     u32 first;              // no access of the block is below; ~0 when blocks run interleaved
     u32 foreign;            // all below are other blocks'; 0 when blocks run interleaved
     u32 plain;              // base is all that the warp knows: no collective and no partial barrier since
-    u32 fenced_own, fenced_base, fenced_acquired;  // what the last fence covers: of the warp, of the block, of others
+    struct Fenced { u32 own, base, acquired; } fenced, fenced_wide;  // what the last fence covers: of the warp, of the block,
+                            // of others; and the last one that reaches beyond the block
     u32 *seen;              // [32][32]: what a lane knows of another, beyond lane_base; NULL: no partial collective yet
 };
 
@@ -42,7 +47,7 @@ typedef struct Barrier {
     u32 lanes[MAX_WARPS];   // that wait
     u32 site[MAX_WARPS];    // where the first lane of the warp arrived (aligned only), NO_SITE: not yet
     u32 first_site, first_thread;
-    u32 popc, all, any;
+    u32 popc, all, any, reduces;
     u32 base, known[MAX_WARPS];   // order: what arrivals know, joined
 } Barrier;
 
@@ -50,6 +55,7 @@ struct Slot {
     Block block;
     Runtime *rt;
     u32 index, active, ready;     // ready: warps with runnable lanes
+    u32 open_barriers;            // mask of those at which somebody arrived
     Warp warps[MAX_WARPS];
     Thread *threads;
     Fiber *fibers;
@@ -76,7 +82,7 @@ struct Runtime {
     Allocation **site_allocation; // CHECK: last hit by site
     u32 global_shift, shared_shift;
     u32 next_stamp;               // order
-    u32 any_fence;
+    u32 any_fence, any_narrow;    // a fence, one of the block only
     struct Segment *segments;
     u32 max_segments;
     struct SyncTable *sync;
@@ -88,6 +94,7 @@ struct Runtime {
 void emu_switch(void **save, void *to);
 void make_runnable(Warp *w, u32 lanes);
 void block_here(Thread *t, u32 waits, u32 site);  // t waits; returns when somebody made it runnable
+u32 before_load(Thread *t, u32 site);             // of an ordered load: others may run; 1: they run after it, by spin_yield
 void give_way(Thread *t);                         // t stays runnable, whoever is first by the schedule goes on
 void stop_launch(Thread *t, u32 code) __attribute__((noreturn));
 void leave_thread(Thread *t) __attribute__((noreturn));
@@ -137,6 +144,9 @@ INL void order_barrier(Slot *s, Barrier *b, u32 whole) {}
 INL Slot *slot_of(const Thread *t) { return (Slot *)t->block; }
 INL Runtime *runtime_of(const Thread *t) { return (Runtime *)t->launch->runtime; }
 INL Fiber *fiber_of(const Thread *t) { return (Fiber *)t->fiber; }
+INL int is_strong(Order o) { return (o & ORD_KIND) != ORD_WEAK && (o & ORD_KIND) != ORD_CONST; }
+INL int is_release(Order o) { return (o & ORD_KIND) == ORD_RELEASE || (o & ORD_KIND) == ORD_ACQ_REL; }
+INL u32 scope_of(Order o) { return o & IN_CTA ? SCOPE_CTA : o & IN_CLUSTER ? SCOPE_CLUSTER : SCOPE_GPU; }
 INL u64 next_random(Runtime *rt) {  // xorshift64*
     u64 x = rt->random;
     x ^= x >> 12; x ^= x << 25; x ^= x >> 27;

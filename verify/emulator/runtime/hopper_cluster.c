@@ -75,21 +75,17 @@ static u8 *remote(Thread *t, u32 at, u32 n, u32 kind, u32 site) {
     return host_of(p);
 }
 
-static int is_strong(Order o) { return o != ORD_WEAK && o != ORD_CONST; }
-
 void ld_cluster_n(Thread *t, u32 n, u32 at, u32 site, void *to, Order o) {
-    if (is_strong(o)) spin_yield(t, site);
+    u32 late = is_strong(o) && before_load(t, site);
     const u8 *p = remote(t, at, n, ACCESS_READ, site);
-    if (!p) {
-        memset(to, 0, n);
-        return;
-    }
-    memcpy(to, p, n);
-    if (is_strong(o)) sync_load(t, p);
+    if (p) memcpy(to, p, n);
+    else memset(to, 0, n);
+    if (p && is_strong(o)) sync_load(t, p);
+    if (late) spin_yield(t, site);
 }
 
 void st_cluster_n(Thread *t, u32 n, u32 at, u32 site, const void *from, Order o) {
-    if (o == ORD_RELEASE || o == ORD_ACQ_REL) order_fence(t);
+    if (is_release(o)) order_fence(t, scope_of(o));
     u8 *p = remote(t, at, n, ACCESS_WRITE, site);
     if (!p) return;
     if (is_strong(o)) sync_store(t, p);
@@ -100,7 +96,7 @@ u8 *at_cluster(Thread *t, u32 n, u32 at, u32 site, Order o) {
     Place p;
     if (!find_place(t, at, n, n, site, &p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch);
     if (p.slot == slot_of(t)) return at_shared(t, n, p.offset, site, o);
-    if (o == ORD_RELEASE || o == ORD_ACQ_REL) order_fence(t);
+    if (is_release(o)) order_fence(t, scope_of(o));
     touch_atomically(t, p, n, site);
     sync_load(t, host_of(p));
     sync_store(t, host_of(p));

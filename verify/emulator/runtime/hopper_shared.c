@@ -118,11 +118,11 @@ u32 getctarank_generic(Thread *t, u64 generic) {
 
 #ifdef CHECK
 // Cells of neighbouring pieces have the same history, and looking up who knew what takes long: the last answer is kept.
-static void record(Thread *t, Place at, u32 bytes, u32 kind, u32 site, u32 strong) {
+static void record(Thread *t, Place at, u32 bytes, u32 kind, u32 site, u32 strength) {
     static struct { Warp *warp; u32 me, write, site; Cell before, after; } last;
     u32 shift = runtime_of(t)->shared_shift, granules = bytes >> shift ? bytes >> shift : 1, write = kind & ACCESS_WRITE;
     u32 kept = slot_of(t) == at.slot ? 0 : 2;  // another block's memory is ordered like global memory
-    Access a = {at.offset, bytes, site, stamp_of(t, strong), kept, NULL, host_of(at)};
+    Access a = {at.offset, bytes, site, stamp_of(t, strength), kept, NULL, host_of(at)};
     Cell *c = (Cell *)at.slot->cells + (at.offset >> shift);
     for (u32 i = 0; i < granules; i++, c++) {
         if (last.warp == t->warp && last.me == a.me && last.write == write && last.site == site && !memcmp(c, &last.before, sizeof *c)) {
@@ -135,7 +135,7 @@ static void record(Thread *t, Place at, u32 bytes, u32 kind, u32 site, u32 stron
     }
 }
 
-static void touch_piece(Thread *t, Place at, u32 bytes, u32 kind, u32 site, u32 strong) {
+static void touch_piece(Thread *t, Place at, u32 bytes, u32 kind, u32 site, u32 strength) {
     u8 *state = at.slot->shared_state + at.offset;
     for (u32 i = 0; kind & ACCESS_READ && i < bytes; i++) {
         if (LIKELY(state[i] & STATE_INIT)) continue;
@@ -144,16 +144,16 @@ static void touch_piece(Thread *t, Place at, u32 bytes, u32 kind, u32 site, u32 
         break;
     }
     if (kind & ACCESS_WRITE) memset(state, STATE_INIT, bytes);
-    record(t, at, bytes, kind, site, strong);
+    record(t, at, bytes, kind, site, strength);
 }
 
 void touch_place(Thread *t, Place at, u32 bytes, u32 kind, u32 site) {
     u32 step = bytes < PIECE ? bytes : PIECE;
-    for (u32 i = 0; i < bytes; i += step) touch_piece(t, (Place){at.slot, at.offset + i}, step, kind, site, 0);
+    for (u32 i = 0; i < bytes; i += step) touch_piece(t, (Place){at.slot, at.offset + i}, step, kind, site, KIND_WEAK);
 }
 
 void touch_atomically(Thread *t, Place at, u32 bytes, u32 site) {
-    touch_piece(t, at, bytes, ACCESS_READ | ACCESS_WRITE, site, 1);
+    touch_piece(t, at, bytes, ACCESS_READ | ACCESS_WRITE, site, KIND_WIDE);
 }
 
 static u16 *readers_of(Slot *s) {
@@ -165,9 +165,9 @@ static u16 *readers_of(Slot *s) {
 // Where the last writer of a granule was, for a report.
 static void clash(Thread *t, Place at, u32 site, const char *what) {
     const Cell *c = (const Cell *)at.slot->cells + (at.offset >> runtime_of(t)->shared_shift);
-    Segment g = c->w ? runtime_of(t)->segments[c->w >> 6] : (Segment){t->block->linear, t->warp->index};
+    Segment g = c->w ? runtime_of(t)->segments[segment_of(c->w)] : (Segment){t->block->linear, t->warp->index};
     finding_from(t, 8011, site, at.offset, PIECE, c->w && c->ws != 0xffff ? c->ws : NO_SITE, g.block,
-                 g.warp * 32 + (c->w >> 1 & 31), what);
+                 g.warp * 32 + lane_of(c->w), what);
 }
 
 void start_reading(Thread *t, Place at, u32 bytes, u32 site) {
@@ -223,7 +223,7 @@ void need_proxy_fence(Thread *t, Place at, u32 bytes, u32 site) {
         if (LIKELY((state[0] & state[1] & mark) == mark)) continue;
         u32 w = ((const Cell *)at.slot->cells)[i >> rt->shared_shift].w;
         if (!w || w < warp_async(t)->proxy_fenced) continue;  // the reader itself fenced since
-        Segment g = rt->segments[w >> 6];
+        Segment g = rt->segments[segment_of(w)];
         if (g.block == at.slot->block.linear && w < h->warps[at.slot->index * MAX_WARPS + g.warp].proxy_fenced) continue;
         clash(t, (Place){at.slot, i}, site, "asynchronous work reads ordinary writes without a fence.proxy.async between");
         return;
@@ -256,7 +256,10 @@ void hopper_start_block(Slot *s) {
     h->cluster_barriers[s->index] = 0;
 #ifdef CHECK
     // Other blocks of the cluster do not know where this block's time began.
-    if (s->rt->cluster > 1) memset(s->cells, 0, ((s->block.shared_bytes >> s->rt->shared_shift) + 1) * sizeof(Cell));
+    if (s->rt->cluster > 1) {
+        memset(s->cells, 0, ((s->block.shared_bytes >> s->rt->shared_shift) + 1) * sizeof(Cell));
+        mark_red(s);
+    }
 #endif
     if (h->readers[s->index]) memset(h->readers[s->index], 0, (s->block.shared_bytes / PIECE + 1) * sizeof(u16));
 }

@@ -119,6 +119,7 @@ static void start_block(Slot *s) {
         Fiber *f = &s->fibers[k];
         f->waits = WAIT_NONE;
         f->site = NO_SITE;
+        f->last_load = f->n_changing = 0;
         start_async(f);
         s->threads[k].local_top = s->threads[k].local;
         prepare_fiber(&s->threads[k], fiber_main);
@@ -152,7 +153,8 @@ static Slot *make_slot(Runtime *rt, u32 index, u8 *stacks, u64 stack) {
         t->block = &s->block;
         t->launch = l;
         t->fiber = &s->fibers[i];
-        s->fibers[i].stack_top = stacks + (i + 1) * (stack + PAGE);
+        // Not all at the same place of a page: the processor's cache holds few lines of one place.
+        s->fibers[i].stack_top = stacks + (i + 1) * (stack + PAGE) - (i * 448 & PAGE - 64);
         t->local = t->local_top = s->locals + i * local * 2;
         t->local_end = t->local + local;
         t->local_state = t->local_end;
@@ -238,7 +240,7 @@ int emu_run(const Kernel *k, Launch *l) {
     l->stopped_by = 0;
     the_runtime(rt);
     if (l->schedule == SCHEDULE_RANDOM) random_order(rt, rt->n_blocks / rt->cluster, &rt->step, &rt->offset);
-    u64 stack = ((k->stack_bytes ? k->stack_bytes : 65536) + PAGE - 1ull) & ~(PAGE - 1ull);
+    u64 stack = ((k->stack_bytes ? k->stack_bytes : 65536) + 2 * PAGE - 1ull) & ~(PAGE - 1ull);
     u32 per_slot = rt->fibers ? rt->threads : 1;
     u8 *stacks = map_stacks(stack, (u64)per_slot * rt->n_slots);
     rt->slots = calloc(rt->n_slots, sizeof *rt->slots);

@@ -85,9 +85,15 @@ u8 *access_generic(Thread *t, u64 addr, u32 n, u32 kind, u32 site);
 #define STO_LOCAL_N(n, a, site, from, ord) ST_LOCAL_N(n, a, site, from)
 
 // Atomics: a host pointer to read, change and write in place; a scratch place after a bad access, never NULL.
+#ifdef CHECK
 #define AT_GLOBAL(n, a, site, ord) at_global(t, n, a, site, ord)
 #define AT_SHARED(n, a, site, ord) at_shared(t, n, a, site, ord)
 #define AT_GENERIC(n, a, site, ord) at_generic(t, n, a, site, ord)
+#else
+#define AT_GLOBAL(n, a, site, ord) ((u8 *)(u64)(a))
+#define AT_SHARED(n, a, site, ord) (t->shared + (u32)(a))
+#define AT_GENERIC AT_GLOBAL
+#endif
 
 // Constant memory is a read-only allocation. Parameters lie in P, whose layout the emitter knows: no check.
 #define LD_CONST LD_GLOBAL

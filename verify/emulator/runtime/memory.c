@@ -18,8 +18,6 @@ u8 *local_push(Thread *t, u32 bytes, u32 align) {
     return p;
 }
 
-INL int is_strong(Order o) { return o != ORD_WEAK && o != ORD_CONST; }
-
 #ifdef CHECK
 INL int all_init(const u8 *state, u32 n) {
     u64 x;
@@ -54,9 +52,9 @@ static __attribute__((noinline)) void record_slowly(Thread *t, Cell *c, u32 gran
     slow_access(t, c, granules ? granules : 1, write, &a);
 }
 
-INL void record(Thread *t, Cell *c, u32 shift, u32 write, u64 addr, u32 n, u32 site, u32 strong, u32 global, const void *stored,
+INL void record(Thread *t, Cell *c, u32 shift, u32 write, u64 addr, u32 n, u32 site, u32 strength, u32 global, const void *stored,
                 const u8 *host) {
-    u32 me = stamp_of(t, strong), granules = n >> shift;
+    u32 me = stamp_of(t, strength), granules = n >> shift;
     if (UNLIKELY(granules > 1 || !quick(t->warp, c, me, site, global, write)))
         record_slowly(t, c, granules, write, addr, n, site, me, global, stored, host);
 }
@@ -67,11 +65,24 @@ static __attribute__((noinline)) void touch_slowly(Thread *t, u8 *state, u32 n, 
     for (u32 i = 0; i < n; i++) state[i] |= set;
 }
 
+// 1: done. `before` must be there of each byte, `set` is then set.
+#define TOUCH_(T) INL int touch_##T(T *state, T before, T set) { \
+    T x = *state, ones = (T)0x0101010101010101ull; \
+    if (UNLIKELY((x & before * ones) != before * ones)) return 0; \
+    if (UNLIKELY((x & set * ones) != set * ones)) *state = x | set * ones; \
+    return 1; \
+}
+TOUCH_(u32)
+TOUCH_(u64)
+
 INL void touch(Thread *t, u8 *state, u32 n, u32 kind, u32 site, u64 addr) {
-    const u32 ones = 0x01010101, set = kind & ACCESS_WRITE ? STATE_INIT | STATE_WRITTEN : STATE_READ;
-    if (n != 4 || (kind & ACCESS_READ && (kind & ACCESS_WRITE || (*(u32 *)state & ones) != ones)))
-        touch_slowly(t, state, n, kind, site, addr);
-    else if (UNLIKELY((*(u32 *)state & set * ones) != set * ones)) *(u32 *)state |= set * ones;
+    const u32 before = kind & ACCESS_READ ? STATE_INIT : 0;
+    const u32 set = (kind & ACCESS_READ ? STATE_READ : 0) | (kind & ACCESS_WRITE ? STATE_WRITTEN | STATE_INIT : 0);
+    int done = 0;
+    if (n == 4) done = touch_u32((u32 *)state, before, set);
+    else if (n == 8) done = touch_u64((u64 *)state, before, set);
+    else if (n == 16) done = touch_u64((u64 *)state, before, set) && touch_u64((u64 *)state + 1, before, set);
+    if (UNLIKELY(!done)) touch_slowly(t, state, n, kind, site, addr);
 }
 
 // Finds the allocation, the slow way. A misaligned access is reported and not done.
@@ -102,17 +113,16 @@ static __attribute__((noinline)) Allocation *find_allocation(Thread *t, u64 addr
     return NULL;
 }
 
-INL u8 *global_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
-    Allocation *a = t->site_allocation[site < t->sites ? site : t->sites];
+INL u8 *global_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strength, const void *stored) {
+    Allocation *a = t->site_allocation[UNLIKELY(site == NO_SITE) ? t->sites : site];
     u64 offset = addr - a->base;
     if (UNLIKELY(offset >= a->size || offset + n > a->size || addr & (n - 1) || (kind & ACCESS_WRITE && a->read_only))) {
         if (!(a = find_allocation(t, addr, n, kind, site))) return NULL;
         offset = addr - a->base;
     }
     if (a->state) touch(t, a->state + offset, n, kind, site, addr);
-    if (LIKELY(a->cells != NULL)) {  // granules lie at multiples of their size, wherever the allocation starts
-        Cell *c = (Cell *)a->cells + ((addr - (a->base & ~31ull)) >> t->global_shift);
-        record(t, c, t->global_shift, kind & ACCESS_WRITE, addr, n, site, strong, 1, stored, (u8 *)addr);
+    if (LIKELY(a->cells != NULL)) {
+        record(t, cell_of(a, addr, t->global_shift), t->global_shift, kind & ACCESS_WRITE, addr, n, site, strength, 1, stored, (u8 *)addr);
     }
     return (u8 *)addr;
 }
@@ -124,13 +134,13 @@ static __attribute__((noinline)) u8 *bad_shared(Thread *t, u32 addr, u32 n, u32 
     return NULL;
 }
 
-INL u8 *shared_(Thread *t, u32 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
+INL u8 *shared_(Thread *t, u32 addr, u32 n, u32 kind, u32 site, u32 strength, const void *stored) {
     u8 *host = t->shared + addr, *state = t->shared_state + addr;
     if (UNLIKELY((u64)addr + n > t->shared_bytes || addr & (n - 1))) return bad_shared(t, addr, n, kind, site);
     if (kind & ACCESS_READ && UNLIKELY(!all_init(state, n)))
         finding(t, 8005, site, addr, n, "read of shared memory that nobody wrote");
     if (kind & ACCESS_WRITE) set_init(state, n);
-    record(t, t->shared_cells + (addr >> t->shared_shift), t->shared_shift, kind & ACCESS_WRITE, addr, n, site, strong, 0, stored,
+    record(t, t->shared_cells + (addr >> t->shared_shift), t->shared_shift, kind & ACCESS_WRITE, addr, n, site, strength, 0, stored,
            host);
     return host;
 }
@@ -155,27 +165,27 @@ INL u8 *local_(Thread *t, u64 addr, u32 n, u32 kind, u32 site) {
 INL int in_shared(const Thread *t, u64 addr) { return addr - (u64)t->shared < t->block->shared_bytes; }
 INL int in_local(const Thread *t, u64 addr) { return addr - (u64)t->local < (u64)(t->local_end - t->local); }
 
-INL u8 *generic_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strong, const void *stored) {
-    if (in_shared(t, addr)) return shared_(t, addr - (u64)t->shared, n, kind, site, strong, stored);
+INL u8 *generic_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strength, const void *stored) {
+    if (in_shared(t, addr)) return shared_(t, addr - (u64)t->shared, n, kind, site, strength, stored);
     if (in_local(t, addr)) return local_(t, addr, n, kind, site);
-    return global_(t, addr, n, kind, site, strong, stored);
+    return global_(t, addr, n, kind, site, strength, stored);
 }
-#define local_(t, a, n, kind, site, strong, stored) local_(t, a, n, kind, site)
+#define local_(t, a, n, kind, site, strength, stored) local_(t, a, n, kind, site)
 
 #define CHECKED(space, A, T) \
     T ld_##space##_##T(Thread *t, A a, u32 site) { \
-        const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, 0, NULL); \
+        const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, KIND_WEAK, NULL); \
         return LIKELY(p != NULL) ? *(const T *)p : 0; \
     } \
     void st_##space##_##T(Thread *t, A a, T v, u32 site) { \
-        u8 *p = space##_(t, a, sizeof(T), ACCESS_WRITE, site, 0, &v); \
+        u8 *p = space##_(t, a, sizeof(T), ACCESS_WRITE, site, KIND_WEAK, &v); \
         if (LIKELY(p != NULL)) *(T *)p = v; \
     }
 #define ALL_CHECKED(T) CHECKED(global, u64, T) CHECKED(shared, u32, T) CHECKED(local, u64, T) CHECKED(generic, u64, T)
 EMU_WIDTHS_(ALL_CHECKED)
 #else
-#define global_(t, a, n, kind, site, strong, stored) ((u8 *)(u64)(a))
-#define shared_(t, a, n, kind, site, strong, stored) ((t)->shared + (u32)(a))
+#define global_(t, a, n, kind, site, strength, stored) ((u8 *)(u64)(a))
+#define shared_(t, a, n, kind, site, strength, stored) ((t)->shared + (u32)(a))
 #define local_ global_
 #define generic_ global_
 SyncObject *sync_new(Launch *l) { return NULL; }
@@ -185,31 +195,51 @@ void sync_acquire(Thread *t, SyncObject *s) {}
 void order_lanes(Warp *w, u32 lanes) {}
 #endif
 
-void fence(Thread *t, u32 scope) { order_fence(t); }
+void fence(Thread *t, u32 scope) { order_fence(t, scope); }
+
+// Accesses of common sizes are compiled for their size.
+#define SIZED(f, ...) \
+    (n == 4 ? f(t, 4, __VA_ARGS__) : n == 8 ? f(t, 8, __VA_ARGS__) : n == 16 ? f(t, 16, __VA_ARGS__) : f(t, n, __VA_ARGS__))
 
 #define VECTORS(space, A) \
+    INL u8 *load_##space(Thread *t, u32 n, A a, u32 site, u32 strength) { \
+        return space##_(t, a, n, ACCESS_READ, site, strength, NULL); \
+    } \
+    INL u8 *store_##space(Thread *t, u32 n, A a, u32 site, u32 strength, const void *from) { \
+        return space##_(t, a, n, ACCESS_WRITE, site, strength, from); \
+    } \
+    INL u8 *change_##space(Thread *t, u32 n, A a, u32 site, u32 strength) { \
+        return space##_(t, a, n, ACCESS_READ | ACCESS_WRITE, site, strength, NULL); \
+    } \
     void ld_##space##_n(Thread *t, u32 n, A a, u32 site, void *to, Order o) { \
-        if (is_strong(o)) spin_yield(t, site); \
-        const u8 *p = space##_(t, a, n, ACCESS_READ, site, is_strong(o), NULL); \
-        if (!p) { memset(to, 0, n); return; } \
-        memcpy(to, p, n); \
-        if (is_strong(o)) sync_load(t, p); \
+        u32 strong = is_strong(o), late = strong && before_load(t, site); \
+        const u8 *p = SIZED(load_##space, a, site, strength_of(o)); \
+        if (p) memcpy(to, p, n); \
+        else memset(to, 0, n); \
+        if (p && strong) sync_load(t, p); \
+        if (p && UNLIKELY(o & IN_UPDATE)) update_load(t, p); \
+        if (late) spin_yield(t, site); \
     } \
     void st_##space##_n(Thread *t, u32 n, A a, u32 site, const void *from, Order o) { \
-        if (o == ORD_RELEASE || o == ORD_ACQ_REL) order_fence(t); \
-        u8 *p = space##_(t, a, n, ACCESS_WRITE, site, is_strong(o), from); \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
+        if (UNLIKELY(o & IN_UPDATE)) update_store(t, (u64)space##_host(t, a), n, a, from, site); \
+        u8 *p = SIZED(store_##space, a, site, strength_of(o), from); \
         if (!p) return; \
         if (is_strong(o)) sync_store(t, p); \
         memcpy(p, from, n); \
     } \
     u8 *at_##space(Thread *t, u32 n, A a, u32 site, Order o) { \
-        if (o == ORD_RELEASE || o == ORD_ACQ_REL) order_fence(t); \
-        u8 *p = space##_(t, a, n, ACCESS_READ | ACCESS_WRITE, site, 1, NULL); \
-        if (!p) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
+        u8 *p = SIZED(change_##space, a, site, strength_of(o)); \
+        if (UNLIKELY(!p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
         sync_load(t, p); \
         sync_store(t, p); \
         return p; \
     }
+#define global_host(t, a) (a)
+#define shared_host(t, a) ((t)->shared + (a))
+#define local_host global_host
+#define generic_host global_host
 VECTORS(global, u64)
 VECTORS(shared, u32)
 VECTORS(local, u64)
@@ -217,11 +247,9 @@ VECTORS(generic, u64)
 
 #define ORDERED(space, A, T) \
     T ldo_##space##_##T(Thread *t, A a, u32 site, Order o) { \
-        if (is_strong(o)) spin_yield(t, site); \
-        const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, is_strong(o), NULL); \
-        if (!p) return 0; \
-        if (is_strong(o)) sync_load(t, p); \
-        return *(const T *)p; \
+        T v; \
+        ld_##space##_n(t, sizeof v, a, site, &v, o); \
+        return v; \
     } \
     void sto_##space##_##T(Thread *t, A a, T v, u32 site, Order o) { \
         st_##space##_n(t, sizeof(T), a, site, &v, o); \
@@ -229,6 +257,6 @@ VECTORS(generic, u64)
 #define ALL_ORDERED(T) ORDERED(global, u64, T) ORDERED(shared, u32, T) ORDERED(generic, u64, T)
 EMU_WIDTHS_(ALL_ORDERED)
 
-u8 *access_global(Thread *t, u64 a, u32 n, u32 kind, u32 site) { return global_(t, a, n, kind, site, 0, NULL); }
-u8 *access_shared(Thread *t, u32 a, u32 n, u32 kind, u32 site) { return shared_(t, a, n, kind, site, 0, NULL); }
-u8 *access_generic(Thread *t, u64 a, u32 n, u32 kind, u32 site) { return generic_(t, a, n, kind, site, 0, NULL); }
+u8 *access_global(Thread *t, u64 a, u32 n, u32 kind, u32 site) { return global_(t, a, n, kind, site, KIND_WEAK, NULL); }
+u8 *access_shared(Thread *t, u32 a, u32 n, u32 kind, u32 site) { return shared_(t, a, n, kind, site, KIND_WEAK, NULL); }
+u8 *access_generic(Thread *t, u64 a, u32 n, u32 kind, u32 site) { return generic_(t, a, n, kind, site, KIND_WEAK, NULL); }

@@ -3,15 +3,17 @@
 // Inside a block a warp knows others by bounds on stamps. Between blocks, and through memory, a SyncObject keeps a log of
 // releases; whoever acquires notes how much of the log it saw, and a clash is looked up there (acquired_knows), which is rare.
 // It errs on the side of silence: an atomic or ordered store releases what a fence of its *warp* covers; after a barrier, a
-// fence of any participant covers all of them; an atomic or ordered load acquires without a fence.
+// fence of any participant covers all of them; an atomic or ordered load acquires without a fence, whatever its scope. What a
+// fence of block scope covers is released to the own block only.
 #ifdef CHECK
 #include "order.h"
 #include <stdlib.h>
 
 typedef struct Release {
-    u32 block, warp, base, own;  // the releaser, and below which stamps it knew its block and itself
+    u32 block, warp;             // the releaser
+    struct Fenced near, wide;    // what the own block is told and what all are: below which stamps the releaser knew itself
+                                 // and its block, and how much its block had acquired
     struct AcquiredList *acquired;
-    u32 n_acquired;              // what its block had acquired
     u32 previous;                // release of the same block in this log + 1
     u32 has_known, known[MAX_WARPS];  // beyond base, by warp
 } Release;
@@ -40,7 +42,7 @@ typedef struct SyncTable {
     SyncObject **heads;
     u32 n, n_heads, visit;
     AcquiredList *published;
-    struct { SyncObject *object; u32 from, n; } *queue;  // of acquired_knows
+    struct { SyncObject *object; u32 from, n, near; } *queue;  // of acquired_knows; near: acquired by the asking block
     u32 max_queue;
 } SyncTable;
 
@@ -80,10 +82,14 @@ void order_arrive(Thread *t, Barrier *b) {
 }
 
 void order_barrier(Slot *s, Barrier *b, u32 whole) {
-    u32 now = s->rt->next_stamp, fenced = 0;
+    u32 now = s->rt->next_stamp, fenced = 0, wide = 0;
     whole |= !b->expected || b->expected == s->block.threads;
-    for (u32 i = 0; i < s->rt->warps; i++)
-        if (whole || b->lanes[i]) fenced |= s->warps[i].fenced_own > s->warps[i].fenced_base;
+    for (u32 i = 0; i < s->rt->warps; i++) {
+        const Warp *w = &s->warps[i];
+        if (!whole && !b->lanes[i]) continue;
+        fenced |= w->fenced.own > w->fenced.base;
+        wide |= w->fenced_wide.own > w->fenced_wide.base;
+    }
     if (!whole) need_known(s);
     for (u32 i = 0; i < s->rt->warps; i++) {
         Warp *w = &s->warps[i];
@@ -97,9 +103,9 @@ void order_barrier(Slot *s, Barrier *b, u32 whole) {
             for (u32 y = 0; y < MAX_WARPS; y++) raise(&s->known[i][y], b->known[y]);
             order_lanes(w, b->lanes[i]);
         }
-        if (!fenced) continue;
-        w->fenced_own = w->fenced_base = now;
-        w->fenced_acquired = s->acquired ? s->acquired->n : 0;
+        struct Fenced all = {now, now, s->acquired ? s->acquired->n : 0};
+        if (fenced) w->fenced = all;
+        if (wide) w->fenced_wide = all;
     }
     b->base = 0;
     memset(b->known, 0, sizeof b->known);
@@ -209,15 +215,25 @@ static u32 *last_of(SyncObject *o, u32 block) {
         if (!o->last[i] || o->log[o->last[i] - 1].block == block) return &o->last[i];
 }
 
+INL int covers(const struct Fenced *a, const struct Fenced *b) {
+    return a->own >= b->own && a->base >= b->base && a->acquired >= b->acquired;
+}
+
+INL void widen(struct Fenced *a, const struct Fenced *by) {
+    raise(&a->own, by->own);
+    raise(&a->base, by->base);
+    raise(&a->acquired, by->acquired);
+}
+
 // Is what the warp releases in the release already? Waiting by cas releases the same over and over.
-static int adds_nothing(const Slot *s, const Warp *w, const Release *r, u32 base, u32 own, u32 n_acquired) {
-    if (base > r->base || own > r->own || n_acquired > r->n_acquired) return 0;
+static int adds_nothing(const Slot *s, const Warp *w, const Release *r, const struct Fenced *near, const struct Fenced *wide) {
+    if (!covers(&r->near, near) || !covers(&r->wide, wide)) return 0;
     for (u32 y = 0; s->known && y < MAX_WARPS; y++)
         if (s->known[w->index][y] > r->known[y]) return 0;
     return 1;
 }
 
-static void publish(Thread *t, SyncObject *o, u32 base, u32 own, u32 n_acquired) {
+static void publish(Thread *t, SyncObject *o, const struct Fenced *near, const struct Fenced *wide) {
     Slot *s = slot_of(t);
     Warp *w = t->warp;
     if (o->n * 2 + 2 > o->n_last) {
@@ -233,7 +249,7 @@ static void publish(Thread *t, SyncObject *o, u32 base, u32 own, u32 n_acquired)
     u32 *last = last_of(o, s->block.linear), i = *last;
     for (u32 k = 0; i && k < 64 && o->log[i - 1].warp != w->index; k++) i = o->log[i - 1].previous;
     Release *r = i && o->log[i - 1].warp == w->index ? &o->log[i - 1] : NULL;
-    if (r && adds_nothing(s, w, r, base, own, n_acquired)) return;
+    if (r && adds_nothing(s, w, r, near, wide)) return;
     if (!r || i <= o->seen) {  // else nobody saw it yet: it can grow
         if (o->n == o->max) {
             o->max = o->max ? o->max * 2 : 2;
@@ -243,11 +259,10 @@ static void publish(Thread *t, SyncObject *o, u32 base, u32 own, u32 n_acquired)
         *r = (Release){.block = s->block.linear, .warp = w->index, .previous = *last};
         *last = o->n;
     }
-    raise(&r->base, base);
-    raise(&r->own, own);
-    if (n_acquired) {
+    widen(&r->near, near);
+    widen(&r->wide, wide);
+    if (near->acquired | wide->acquired) {
         r->acquired = s->acquired;
-        raise(&r->n_acquired, n_acquired);
         s->acquired->published = 1;
     }
     if (!s->known) return;
@@ -260,19 +275,23 @@ INL u32 n_acquired(const Slot *s) { return s->acquired ? s->acquired->n : 0; }
 void sync_release(Thread *t, SyncObject *o) {
     t->warp->segment = 0;
     runtime_of(t)->any_fence = 1;
-    publish(t, o, t->warp->base, runtime_of(t)->next_stamp, n_acquired(slot_of(t)));
+    struct Fenced all = {runtime_of(t)->next_stamp, t->warp->base, n_acquired(slot_of(t))};
+    publish(t, o, &all, &all);
+}
+
+static void take_over(Slot *s, Warp *w, const Release *r) {
+    need_known(s);
+    raise(&s->known[w->index][r->warp], r->near.own);
+    raise(&w->base, r->near.base);
+    for (u32 y = 0; r->has_known && y < MAX_WARPS; y++) raise(&s->known[w->index][y], r->known[y]);
 }
 
 // Takes over what the warps of the block released. Are there releases of its own warp? They may be another lane's.
 static int join(Slot *s, Warp *w, SyncObject *o) {
     int own = 0;
-    need_known(s);
     for (u32 i = o->n; i > o->joined[w->index]; i--) {
-        const Release *r = &o->log[i - 1];
-        if (r->warp == w->index) own = 1;
-        raise(&s->known[w->index][r->warp], r->own);
-        raise(&w->base, r->base);
-        for (u32 y = 0; r->has_known && y < MAX_WARPS; y++) raise(&s->known[w->index][y], r->known[y]);
+        if (o->log[i - 1].warp == w->index) own = 1;
+        take_over(s, w, &o->log[i - 1]);
     }
     o->joined[w->index] = o->seen = o->n;
     return own;
@@ -284,6 +303,8 @@ void sync_acquire(Thread *t, SyncObject *o) {
     if (!o->n) return;
     w->plain = 0;
     if (o->only == s->block.linear && !join(s, w, o)) return;
+    if (o->only == SEVERAL && s->rt->any_narrow)  // what others learn from the search leaves out what is for the block only
+        for (u32 i = *last_of(o, s->block.linear); i; i = o->log[i - 1].previous) take_over(s, w, &o->log[i - 1]);
     AcquiredList *list = s->acquired;
     if (!list && !(s->acquired = list = calloc(1, sizeof *list))) abort();
     for (u32 i = list->n; i && i + 8 > list->n; i--) {
@@ -296,40 +317,40 @@ void sync_acquire(Thread *t, SyncObject *o) {
     }
     w->segment = 0;
     list->items[list->n++] = (Acquired){o, o->n, w->index, s->rt->next_stamp};
-    s->rt->next_stamp += 64;  // so that a barrier from here on lies above
+    s->rt->next_stamp += STEP;  // so that a barrier from here on lies above
     o->seen = o->n;
 }
 
-void order_fence(Thread *t) {
+void order_fence(Thread *t, u32 scope) {
     Warp *w = t->warp;
+    Runtime *rt = runtime_of(t);
     w->segment = 0;
-    runtime_of(t)->any_fence = 1;
-    w->fenced_own = runtime_of(t)->next_stamp;
-    w->fenced_base = w->base;
-    w->fenced_acquired = n_acquired(slot_of(t));
+    rt->any_fence = 1;
+    w->fenced = (struct Fenced){rt->next_stamp, w->base, n_acquired(slot_of(t))};
+    if (scope == SCOPE_CTA) rt->any_narrow = 1;
+    else w->fenced_wide = w->fenced;
 }
 
-void sync_load(Thread *t, const void *host) {
-    if (LIKELY(!runtime_of(t)->any_fence)) return;
+void acquire_at(Thread *t, const void *host) {
     SyncObject *o = find(runtime_of(t), host);
     if (o) sync_acquire(t, o);
 }
 
-void sync_store(Thread *t, const void *host) {
-    Warp *w = t->warp;
-    if (LIKELY(!w->fenced_own)) return;
-    publish(t, sync_at(t, host), w->fenced_base, w->fenced_own, w->fenced_acquired);
+void release_at(Thread *t, const void *host) {
+    publish(t, sync_at(t, host), &t->warp->fenced, &t->warp->fenced_wide);
 }
 
 // ---- lookups
 enum { MOST_STEPS = 50000 };
 
-INL int release_knows(const Release *r, u32 warp, u32 stamp) {
-    return stamp < r->base || (warp == r->warp && stamp < r->own) || (r->has_known && stamp < r->known[warp]);
+INL int release_knows(const Release *r, u32 warp, u32 stamp, u32 near) {
+    const struct Fenced *f = near ? &r->near : &r->wide;
+    if (!f->own) return 0;
+    return stamp < f->base || (warp == r->warp && stamp < f->own) || (r->has_known && stamp < r->known[warp]);
 }
 
 // Queues the releases of `a` that this search has not been through.
-static void queue(SyncTable *table, u32 *n_queue, const Acquired *a) {
+static void queue(SyncTable *table, u32 *n_queue, const Acquired *a, u32 near) {
     SyncObject *o = a->object;
     u32 from = o->visit == table->visit ? o->visited : 0, n = a->n < o->n ? a->n : o->n;
     if (from >= n) return;
@@ -339,7 +360,7 @@ static void queue(SyncTable *table, u32 *n_queue, const Acquired *a) {
         table->max_queue = table->max_queue ? table->max_queue * 2 : 64;
         if (!(table->queue = realloc(table->queue, table->max_queue * sizeof *table->queue))) abort();
     }
-    table->queue[(*n_queue)++] = (__typeof__(*table->queue)){o, from, n};
+    table->queue[(*n_queue)++] = (__typeof__(*table->queue)){o, from, n, near};
 }
 
 // Is the access known to the warp of t from what its block acquired, directly or through what the releasers had acquired?
@@ -354,19 +375,20 @@ int acquired_knows(Thread *t, u32 block, u32 warp, u32 stamp) {
     for (u32 k = list->n; k; k--) {
         const Acquired *a = &list->items[k - 1];
         if (a->warp == w->index || a->time < w->base || (s->known && a->time < s->known[w->index][a->warp]))
-            queue(table, &n_queue, a);
+            queue(table, &n_queue, a, 1);
     }
     for (u32 q = 0; q < n_queue; q++) {
         SyncObject *o = table->queue[q].object;
-        u32 from = table->queue[q].from, n = table->queue[q].n;
+        u32 from = table->queue[q].from, n = table->queue[q].n, near = table->queue[q].near;
         for (u32 i = *last_of(o, block); i; i = o->log[i - 1].previous)
-            if (i <= n && release_knows(&o->log[i - 1], warp, stamp)) return 1;
+            if (i <= n && release_knows(&o->log[i - 1], warp, stamp, near && block == s->block.linear)) return 1;
         for (u32 i = n; i > from; i--) {
             const Release *r = &o->log[i - 1];
-            for (u32 k = r->n_acquired; k; k--) {
+            u32 own = near && r->block == s->block.linear;
+            for (u32 k = own ? r->near.acquired : r->wide.acquired; k; k--) {
                 if (++steps > MOST_STEPS) return 1;  // too far to tell: no report
-                if (release_knows(r, r->acquired->items[k - 1].warp, r->acquired->items[k - 1].time))
-                    queue(table, &n_queue, &r->acquired->items[k - 1]);
+                if (release_knows(r, r->acquired->items[k - 1].warp, r->acquired->items[k - 1].time, own))
+                    queue(table, &n_queue, &r->acquired->items[k - 1], own);
             }
         }
     }

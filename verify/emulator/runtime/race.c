@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LAST_STAMP = 1 << 30, HUGE = 2 << 20 };
+enum { HUGE = 2 << 20 };
+#define LAST_STAMP 0xff000000u
 
 static u64 cells_bytes(const Runtime *rt, const Allocation *a) {
     return (((a->size >> rt->global_shift) + 16) * sizeof(Cell) + HUGE - 1) & ~(HUGE - 1ull);
@@ -18,7 +19,7 @@ void order_start_launch(Runtime *rt) {
     static Allocation nowhere;  // never hit
     rt->global_shift = shift_of(rt->kernel->global_granule);
     rt->shared_shift = shift_of(rt->kernel->shared_granule);
-    rt->next_stamp = 64;
+    rt->next_stamp = STEP;
     rt->site_allocation = malloc((rt->kernel->sites + 1) * sizeof *rt->site_allocation);
     for (u32 i = 0; i <= rt->kernel->sites; i++) rt->site_allocation[i] = &nowhere;
     for (u32 i = 0; i < l->n_allocations; i++) {
@@ -29,6 +30,7 @@ void order_start_launch(Runtime *rt) {
         if (p == MAP_FAILED) continue;  // races in this allocation go unseen
         if (cells_bytes(rt, a) >= 2 * HUGE && a->size < 1ull << 30) madvise(p, cells_bytes(rt, a), MADV_HUGEPAGE);
         a->cells = p;
+        a->shadow = (u64)p - ((a->base & ~31ull) >> rt->global_shift) * sizeof(Cell);
     }
     for (u32 i = 0; i < rt->n_slots; i++) {
         Slot *s = rt->slots[i];
@@ -44,7 +46,16 @@ void order_start_launch(Runtime *rt) {
             t->shared_cells = s->cells;
             t->site_allocation = rt->site_allocation;
         }
+        mark_red(s);
     }
+}
+
+// The granules between the variables of shared memory, which are nobody's.
+void mark_red(Slot *s) {
+    const Kernel *k = s->rt->kernel;
+    u32 shift = s->rt->shared_shift, grain = (1 << shift) - 1;
+    for (u32 i = 0; i < k->red_zones; i++)
+        for (u32 g = (k->red[i].from + grain) >> shift; g < k->red[i].to >> shift; g++) s->cells[g] = (Cell){.w = RED};
 }
 
 void order_end_launch(Runtime *rt) {
@@ -73,9 +84,12 @@ void order_start_block(Slot *s) {
     u32 now = rt->next_stamp;
     forget_acquired(s);
     memset(s->shared_state, 0, s->block.shared_bytes);
+    for (u32 i = 0; i < rt->kernel->red_zones; i++)  // what is told of them is that they are nobody's
+        memset(s->shared_state + rt->kernel->red[i].from, STATE_INIT, rt->kernel->red[i].to - rt->kernel->red[i].from);
     for (u32 i = 0; i < rt->warps; i++) {
         Warp *w = &s->warps[i];
-        w->segment = w->fenced_own = w->fenced_base = w->fenced_acquired = 0;
+        w->segment = 0;
+        w->fenced = w->fenced_wide = (struct Fenced){0};
         w->base = w->lane_base = now;
         w->first = rt->n_slots == 1 ? now : ~0u;
         w->foreign = rt->n_slots == 1 ? now : 0;
@@ -93,6 +107,7 @@ static void forget_all(Runtime *rt) {
     for (u32 i = 0; i < rt->n_slots; i++) {
         Slot *s = rt->slots[i];
         memset(s->cells, 0, ((s->block.shared_bytes >> rt->shared_shift) + 1) * sizeof(Cell));
+        mark_red(s);
         forget_acquired(s);
         if (s->known) memset(s->known, 0, MAX_WARPS * sizeof *s->known);
         for (u32 k = 0; k < BARRIERS; k++) {
@@ -101,21 +116,22 @@ static void forget_all(Runtime *rt) {
         }
         for (u32 k = 0; k < MAX_WARPS; k++) {
             Warp *w = &s->warps[k];
-            w->segment = w->fenced_own = w->fenced_base = w->fenced_acquired = 0;
-            w->base = w->lane_base = 64;
-            w->first = rt->n_slots == 1 ? 64 : ~0u;
-            w->foreign = rt->n_slots == 1 ? 64 : 0;
+            w->segment = 0;
+            w->fenced = w->fenced_wide = (struct Fenced){0};
+            w->base = w->lane_base = STEP;
+            w->first = rt->n_slots == 1 ? STEP : ~0u;
+            w->foreign = rt->n_slots == 1 ? STEP : 0;
             if (w->seen) memset(w->seen, 0, 32 * 32 * sizeof *w->seen);
         }
     }
     forget_syncs(rt, NULL);
-    rt->next_stamp = 64;
+    rt->next_stamp = STEP;
 }
 
 u32 new_segment(Thread *t) {
     Runtime *rt = runtime_of(t);
     if (rt->next_stamp >= LAST_STAMP) forget_all(rt);
-    u32 i = rt->next_stamp >> 6;
+    u32 i = segment_of(rt->next_stamp);
     if (i >= rt->max_segments) {
         rt->max_segments = i * 2 > 4096 ? i * 2 : 4096;
         rt->segments = realloc(rt->segments, rt->max_segments * sizeof *rt->segments);
@@ -123,17 +139,17 @@ u32 new_segment(Thread *t) {
     }
     rt->segments[i] = (Segment){t->block->linear, t->warp->index};
     t->warp->segment = rt->next_stamp;
-    rt->next_stamp += 64;
+    rt->next_stamp += STEP;
     return t->warp->segment;
 }
 
-static int before(Thread *t, u32 stamp, u32 me, u32 global) {
+int before(Thread *t, u32 stamp, u32 me, u32 global) {
     Slot *s = slot_of(t);
     Warp *w = t->warp;
     if (in_order(w, stamp, me, global)) return 1;
     if (same_segment(stamp, me)) return same_thread(stamp, me);
-    Segment g = s->rt->segments[stamp >> 6];
-    u32 lane = stamp >> 1 & 31;
+    Segment g = s->rt->segments[segment_of(stamp)];
+    u32 lane = lane_of(stamp);
     if (g.block == s->block.linear) {
         if (stamp < w->base) return 1;
         if (g.warp == w->index) {
@@ -145,16 +161,40 @@ static int before(Thread *t, u32 stamp, u32 me, u32 global) {
 }
 
 static void race(Thread *t, const Access *a, u32 code, u32 stamp, u32 site, const char *what) {
-    Segment g = runtime_of(t)->segments[stamp >> 6];
-    finding_from(t, code, a->site, a->addr, a->n, site == 0xffff ? NO_SITE : site, g.block, g.warp * 32 + (stamp >> 1 & 31), what);
+    Segment g = runtime_of(t)->segments[segment_of(stamp)];
+    finding_from(t, code, a->site, a->addr, a->n, site == 0xffff ? NO_SITE : site, g.block, g.warp * 32 + lane_of(stamp), what);
 }
 
-#define STRONG_PAIR(x, y) ((x) & (y) & 1)  // atomic or ordered both: no race
+static int same_cluster(Thread *t, u32 block) {
+    Slot *s = slot_of(t), **first = s->rt->slots + s->index / s->rt->cluster * s->rt->cluster;
+    for (u32 k = 0; k < s->rt->cluster; k++)
+        if (first[k]->block.linear == block) return 1;
+    return 0;
+}
+
+// Morally strong, as PTX calls it: both atomic or ordered, and each in the scope of the other.
+static int strong_pair(Thread *t, u32 stamp, u32 me, u32 global) {
+    u32 x = stamp & KIND, y = me & KIND;
+    if (!x || !y) return 0;
+    Segment g = runtime_of(t)->segments[segment_of(stamp)];
+    if (g.block == t->block->linear) return global || g.warp != t->warp->index || (x != KIND_DATA && y != KIND_DATA);
+    if (x == KIND_CTA || y == KIND_CTA) return 0;
+    return (x != KIND_CLUSTER && y != KIND_CLUSTER) || same_cluster(t, g.block);
+}
+
+// What to say of two accesses of which one writes.
+static const char *why(u32 x, u32 y, const char *weak, const char *in_step, const char *narrow) {
+    if (!(x & KIND) || !(y & KIND)) return weak;
+    return (x & KIND) == KIND_DATA || (y & KIND) == KIND_DATA ? in_step : narrow;
+}
+#define IN_STEP "lanes of a warp exchange data through volatile memory, unordered"
+#define NARROW "atomic or ordered accesses whose scope leaves the other thread out, unordered"
 
 static void slow_read(Thread *t, Cell *c, const Access *a) {
     u32 me = a->me;
-    if (c->w && !same_thread(c->w, me) && !STRONG_PAIR(c->w, me) && !before(t, c->w, me, a->global))
-        race(t, a, a->global == 1 ? 8012 : 8011, c->w, c->ws, "read of what another thread wrote, unordered");
+    if (c->w && !same_thread(c->w, me) && !strong_pair(t, c->w, me, a->global) && !before(t, c->w, me, a->global))
+        race(t, a, a->global == 1 ? 8012 : 8011, c->w, c->ws,
+             why(c->w, me, "read of what another thread wrote, unordered", IN_STEP, NARROW));
     if (same_thread(c->r, me)) return;
     if (!c->r || before(t, c->r, me, a->global)) {
         c->r = me;
@@ -166,19 +206,25 @@ static void slow_read(Thread *t, Cell *c, const Access *a) {
 
 static void slow_write(Thread *t, Cell *c, const Access *a) {
     u32 me = a->me, kind = a->global == 1 ? 8012 : 8011;
-#define CLASHES(x) ((x) && !same_thread(x, me) && !STRONG_PAIR(x, me) && !before(t, x, me, a->global))
-    if (CLASHES(c->r)) race(t, a, kind, c->r, c->rs, "write of what another thread read, unordered");
-    else if (CLASHES(c->r2)) race(t, a, kind, c->r2, 0xffff, "write of what another thread read, unordered");
+    const char *read = "write of what another thread read, unordered";
+#define CLASHES(x) ((x) && !same_thread(x, me) && !strong_pair(t, x, me, a->global) && !before(t, x, me, a->global))
+    if (CLASHES(c->r)) race(t, a, kind, c->r, c->rs, why(c->r, me, read, IN_STEP, NARROW));
+    else if (CLASHES(c->r2)) race(t, a, kind, c->r2, 0xffff, why(c->r2, me, read, IN_STEP, NARROW));
     if (CLASHES(c->w)) {
         if (a->stored && !memcmp(a->stored, a->host, a->n))
             race(t, a, 8013, c->w, c->ws, "two threads write the same value, unordered");
-        else race(t, a, kind, c->w, c->ws, "two threads write, unordered");
+        else race(t, a, kind, c->w, c->ws, why(c->w, me, "two threads write, unordered", IN_STEP, NARROW));
     }
     *c = (Cell){.w = me, .ws = a->site < 0xffff ? a->site : 0xffff};
 }
 
 void slow_access(Thread *t, Cell *c, u32 granules, u32 write, const Access *a) {
     for (; granules; granules--, c++) {
+        if (UNLIKELY(c->w == RED)) {
+            finding(t, 8002, a->site, a->addr, a->n,
+                    write ? "write between two variables of shared memory" : "read between two variables of shared memory");
+            return;
+        }
         if (quick(t->warp, c, a->me, a->site, a->global, write)) continue;
         if (write) slow_write(t, c, a);
         else slow_read(t, c, a);

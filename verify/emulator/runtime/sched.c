@@ -143,6 +143,18 @@ void spin_yield(Thread *t, u32 site) {
     run_next(t);
 }
 
+// What a kernel does wrong with ordered loads shows where others run at the right moment. Forward, a thread goes on with what
+// it loaded, unless it is in a loop; reverse, all others run between the load and the use of its value; random, either.
+u32 before_load(Thread *t, u32 site) {
+    Fiber *f = fiber_of(t);
+    u32 schedule = t->launch->schedule, again = f->last_load > site, chance = 0;
+    f->last_load = site + 1;
+    if (schedule == SCHEDULE_REVERSE) return 1;
+    if (schedule == SCHEDULE_RANDOM) chance = next_random(runtime_of(t)) & 3;
+    if (again || chance == 1) spin_yield(t, site);
+    return chance == 2;
+}
+
 void nanosleep(Thread *t) { spin_yield(t, NO_SITE); }
 
 void stop_launch(Thread *t, u32 code) {

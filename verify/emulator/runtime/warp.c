@@ -1,8 +1,15 @@
-// Warp collectives: lanes deposit a pointer, the last to arrive does the work for all.
+// Warp collectives: lanes deposit a pointer, the last to arrive does the work for all. They wait for each other, and that is
+// all: PTX gives memory an order at bar.warp.sync, and at none of shfl, vote, match, redux, elect and the matrix operations.
 #include "engine.h"
 
 static void complete(Warp *w, u32 mask, u32 site) {
     u32 lanes = mask & w->live, first = __builtin_ctz(lanes);
+    if (LIKELY(!w->mixed && lanes == w->waiting)) {
+        w->fn[first](w, w->mine, lanes, site);
+        w->waiting = 0;
+        make_runnable(w, lanes);
+        return;
+    }
     for (u32 m = lanes; m; m &= m - 1) {
         u32 l = __builtin_ctz(m);
         if (LIKELY(w->want[l] == w->want[first] && w->fn[l] == w->fn[first])) continue;
@@ -10,7 +17,6 @@ static void complete(Warp *w, u32 mask, u32 site) {
         finding_from(w->threads + l, 8021, fiber_of(w->threads + l)->site, 0, 0, fiber_of(other)->site,
                      w->slot->block.linear, other->linear, "lanes of one warp meet in different collectives or with different masks");
     }
-    order_lanes(w, lanes);
     for (u32 left = lanes; left;) {  // each kind by itself: what the lanes passed differs
         u32 alike = 0;
         Collective fn = w->fn[__builtin_ctz(left)];
@@ -30,6 +36,10 @@ void collective(Thread *t, u32 mask, void *mine, u32 site, Collective fn) {
         finding(t, 8021, site, 0, 0, "the lane is not in the mask that it passes");
         mask |= t->lane_bit;
     }
+    if (!w->waiting) {
+        w->mixed = 0;
+        w->common = l;
+    } else if (UNLIKELY(w->want[w->common] != mask || w->fn[w->common] != fn)) w->mixed = 1;
     w->want[l] = mask;
     w->mine[l] = mine;
     w->fn[l] = fn;
@@ -184,8 +194,8 @@ u32 elect(Thread *t, u32 mask, u32 site, u8 *p) {
     return leader;
 }
 
-static void run_nothing(Warp *w, void **lanes, u32 mask, u32 site) {}
-void bar_warp_sync(Thread *t, u32 mask, u32 site) { collective(t, mask, NULL, site, run_nothing); }
+static void run_sync(Warp *w, void **lanes, u32 mask, u32 site) { order_lanes(w, mask); }
+void bar_warp_sync(Thread *t, u32 mask, u32 site) { collective(t, mask, NULL, site, run_sync); }
 
 // Lanes converge as far as they can: when the rest of the warp waits, yields or is over, those at the first activemask of
 // the program are active together; lanes that are further on wait for them to catch up.
