@@ -38,7 +38,7 @@ extern "C" __global__ void in_step_bad(const int* x, int* out) {
     int t = threadIdx.x;
     p[t] = x[t]; // DEFECT
     p[t + 32] = x[t + 32]; // DEFECT
-    p[t] += p[t + 32];
+    p[t] += p[t + 32]; // DEFECT
     if (t < 16) p[t] += p[t + 16]; // DEFECT
     if (t < 8) p[t] += p[t + 8]; // DEFECT
     if (t < 4) p[t] += p[t + 4]; // DEFECT
