@@ -69,6 +69,7 @@ CODES: dict[str, str] = {
     "CP8005": "read of shared memory that nothing wrote",
     "CP8006": "read of global memory that nothing wrote",
     "CP8007": "read of local memory that nothing wrote",
+    "CP8008": "access outside a function's parameters",
     "CP8011": "race in shared memory",
     "CP8012": "race in global memory",
     "CP8013": "race in which all threads store the same value",

@@ -127,12 +127,25 @@ def text(s: str) -> npt.NDArray[np.uint8]:
 
 def test_printf() -> None:
     formats = text("%d|%8.3f|%-6s|%c|%08X|%lld|100%%\n")
-    done = run("ends.c", "print", [formats, text("abc")])
+    done = run("ends.c", "print", [formats, text("abc"), 0])
     assert done.output == "-5|   2.500|abc   |x|000000FF|-1234567890123|100%\n"
 
 
 def test_printf_of_a_text_that_is_not_there() -> None:
-    assert run("ends.c", "print", [text("%d %f %s.\n"), 8]).output == "-5 2.500000 ?.\n"
+    assert run("ends.c", "print", [text("%d %f %s.\n"), 8, 0]).output == "-5 2.500000 ?.\n"
+
+
+def test_printf_cuts_a_field_that_is_too_wide_and_says_so() -> None:
+    done = run("ends.c", "print", [text("%2000000000d|%.999f|%5d"), 8, 0])
+    wide, real, _ = done.output.split("|")
+    assert wide == f"{-5:>400d}[cut]"
+    assert real == f"{2.5:.400f}[cut]"
+
+
+def test_printf_reads_no_arguments_that_are_not_there() -> None:
+    done = run("ends.c", "print", [text("%d %f %s|"), 8, 16])
+    assert done.output == "-5 2.500000 ?|"
+    assert done.findings == ((8003, "printf", ""),)
 
 
 def test_assertion() -> None:

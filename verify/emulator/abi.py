@@ -20,6 +20,7 @@ class Kernel(c.Structure):
         ("static_shared", c.c_uint32),
         ("local_bytes", c.c_uint32),
         ("stack_bytes", c.c_uint32),
+        ("stack_spare", c.c_uint32),
         ("global_granule", c.c_uint32),
         ("shared_granule", c.c_uint32),
         ("sites", c.c_uint32),
@@ -27,6 +28,10 @@ class Kernel(c.Structure):
         ("red_zones", c.c_uint32),
         ("red", c.c_void_p),
     )
+
+
+class Function(c.Structure):
+    _fields_ = (("at", c.c_uint64), ("takes", c.c_char_p))
 
 
 class Allocation(c.Structure):

@@ -154,7 +154,10 @@ def runtime_object(mode: Mode, cache: Path) -> Path:
         objects = []
         for source in sorted(RUNTIME.glob("*.c")):
             made = folder / f"{source.stem}.o"
-            _run([*compiler(), *_FLAGS, *_RUNTIME, *mode.defines, "-c", str(source), "-o", str(made)], source.name)
+            _run(
+                [*compiler(), *_FLAGS, *_RUNTIME, *mode.defines, "-c", str(source), "-o", str(made)],
+                source.name,
+            )
             objects.append(str(made))
         whole = folder / "runtime.o"
         _run([*compiler(), "-nostdlib", "-r", *objects, "-o", str(whole)], "the emulator's runtime")

@@ -82,6 +82,7 @@ class Program:
         self._loaded: dict[tuple[str, Mode], _Loaded] = {}
         self._own = Memory()
         self._symbols: dict[str, int] = {}
+        self._pointed: dict[int, bytes] = {}  # by address: the function's that was put there
 
     def symbol(self, name: str) -> tuple[int, int]:
         """(host address, bytes) of a global or constant variable. KeyError where there is none."""
@@ -102,9 +103,27 @@ class Program:
         if var.init:
             ctypes.memmove(address, var.init, len(var.init))
         for r in var.relocs:
+            if not self._has(r.symbol):
+                continue  # a function: each compilation has its own address for it
             target, _ = self.symbol(r.symbol)
             ctypes.memmove(address + r.offset, (target + r.addend).to_bytes(8, "little"), r.size)
         return address
+
+    def _point_to_functions(self, loaded: _Loaded) -> None:
+        """Put the addresses that functions have in this compilation into the variables that start with them,
+        but for those that a kernel has overwritten."""
+        layout = loaded.emitted.layout
+        places = {f.name: n for n, f in enumerate(layout.functions[1:])}
+        table = (abi.Function * max(1, len(places))).in_dll(loaded.library, "emu_functions")
+        for var in layout.symbols:
+            for r in var.relocs:
+                if r.symbol not in places:
+                    continue
+                at = self._address(var) + r.offset
+                now = (table[places[r.symbol]].at + r.addend).to_bytes(8, "little")[: r.size]
+                if ctypes.string_at(at, r.size) == self._pointed.get(at, bytes(r.size)):
+                    ctypes.memmove(at, now, r.size)
+                    self._pointed[at] = now
 
     def emitted(self, kernel: str) -> Emitted:
         """The C of a kernel. PtxError CP7104 where it is not there, CP7103 for an unsupported opcode."""
@@ -143,11 +162,19 @@ class Program:
         _check(emitted, shape, params)
         block = _parameters(emitted, params)
         symbols = [self._address(v) for v in emitted.layout.symbols] or [0]
+        self._point_to_functions(loaded)
         exposed = sorted((*memory, *self._own), key=lambda a: a.base)
         constants = {self._address(v) for v in emitted.layout.symbols if v.space == "const"}
-        table = (abi.Allocation * max(1, len(exposed)))()
-        for k, e in enumerate(exposed):
-            table[k] = abi.Allocation(e.base, e.size, e.state.ctypes.data, int(e.base in constants), k, None, 0)
+        rows = [
+            abi.Allocation(e.base, e.size, e.state.ctypes.data, int(e.base in constants), k, None, 0)
+            for k, e in enumerate(exposed)
+        ]
+        if emitted.param_bytes:  # generic addresses may lead there
+            rows.append(
+                abi.Allocation(ctypes.addressof(block), emitted.param_bytes, None, 1, len(rows), None, 0)
+            )
+        rows.sort(key=lambda row: int(row.base))
+        table = (abi.Allocation * max(1, len(rows)))(*rows)
         findings = (abi.Finding * _MAX_FINDINGS)()
         counts = np.zeros(max(1, loaded.kernel.counters), np.uint64)
         output = ctypes.create_string_buffer(_MAX_OUTPUT)
@@ -169,7 +196,7 @@ class Program:
             params=ctypes.addressof(block),
             symbols=ctypes.addressof(symbol_table),
             allocations=ctypes.addressof(table),
-            n_allocations=len(exposed),
+            n_allocations=len(rows),
             budget=options.budget,
             findings=ctypes.addressof(findings),
             max_findings=_MAX_FINDINGS,

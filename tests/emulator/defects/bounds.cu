@@ -207,3 +207,14 @@ extern "C" __global__ void before_dynamic_good(const int* x, int* out) {
     __syncthreads();
     out[t] = window[t < x[1] ? t : t - x[1]] * scale[t & 3];
 }
+
+// What lies behind a parameter is another's, or nobody's.
+extern "C" __global__ void parameter_bad(const __grid_constant__ int n, const int* x, int* out) {
+    const int* all = &n;
+    out[threadIdx.x] = all[x[threadIdx.x]]; // DEFECT
+}
+
+extern "C" __global__ void parameter_good(const __grid_constant__ int n, const int* x, int* out) {
+    const int* all = &n;
+    out[threadIdx.x] = all[x[threadIdx.x] < 1 ? x[threadIdx.x] : 0];
+}

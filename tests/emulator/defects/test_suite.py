@@ -50,7 +50,7 @@ def test_the_compiler_keeps_the_defect(pair: Pair) -> None:
 
 @pytest.mark.parametrize("pair", pairs(), ids=lambda p: p.name)
 def test_the_table_can_be_so(pair: Pair) -> None:
-    parameters = re.findall(r"\.param \.\w+(?: \.ptr\S* .*?)? \w+_param_\d+", _head(pair))
+    parameters = re.findall(r"\.param (?:\.align \d+ )?\.\w+(?: \.ptr\S* .*?)? \w+_param_\d+", _head(pair))
     assert len(parameters) == len(pair.args)
     for arg in pair.args:
         kind, colon, number = arg.partition(":")

@@ -1,14 +1,19 @@
 // How threads and launches end, and the odds and ends.
-KERNEL(print) {  // format, text, more text: arguments as vprintf has them
+KERNEL(print, .local_bytes = 64) {  // format, a text, bytes of arguments that are there
     if (TID) return;
-    u64 args[6] = {0};
-    memcpy((u8 *)args, &(s32){-5}, 4);
-    memcpy((u8 *)args + 8, &(double){2.5}, 8);
-    memcpy((u8 *)args + 16, &(u64){ARG(1)}, 8);
-    memcpy((u8 *)args + 24, &(u32){'x'}, 4);
-    memcpy((u8 *)args + 28, &(u32){255}, 4);
-    memcpy((u8 *)args + 32, &(s64){-1234567890123}, 8);
-    emu_printf(t, ARG(0), (u64)args);
+    u8 *args = local_push(t, ARG(2) ? ARG(2) : 48, 16);
+    ST_LOCAL(u32, (u64)args, -5, HERE);
+    double real = 2.5;
+    u64 bits;
+    memcpy(&bits, &real, 8);
+    ST_LOCAL(u64, (u64)args + 8, bits, HERE);
+    if (!ARG(2)) {
+        ST_LOCAL(u64, (u64)args + 16, ARG(1), HERE);
+        ST_LOCAL(u32, (u64)args + 24, 'x', HERE);
+        ST_LOCAL(u32, (u64)args + 28, 255, HERE);
+        ST_LOCAL(u64, (u64)args + 32, -1234567890123, HERE);
+    }
+    emu_printf(t, ARG(0), (u64)args, HERE);  // printf
 }
 KERNEL(asserts) {  // message, file, function
     if (TID == 3) assert_fail(t, ARG(0), ARG(1), 42, ARG(2), HERE);  // assertion

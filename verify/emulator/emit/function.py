@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from verify.emulator.emit.calls import sizes_text
 from verify.emulator.emit.handlers import HANDLERS
 from verify.emulator.emit.hopper import wgmma_registers, wgmma_touched
 from verify.emulator.emit.layout import BUILTINS, Layout, offsets, round_up
+from verify.emulator.emit.memory import through_register
 from verify.emulator.emit.operands import C_TYPES, Names, identifier
 from verify.emulator.emit.pure import pure, shape_of
 from verify.emulator.emit.sites import Sites
 from verify.emulator.emit.strong import strengths
 from verify.emulator.ops import find
-from verify.emulator.ptx.module import SIZES, Call, Function, Instr, Label, PtxError, Reg, Sym, Var
+from verify.emulator.ptx.module import SIZES, Call, Function, Instr, Label, PtxError, Reg, Sym
 
 
 @dataclass(slots=True)
@@ -62,7 +64,9 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
     sites.functions.append(f.name)
     lines = [signature(f) + " {"]
     lines += [f"  {C_TYPES[SIZES[t]]} {names.register(Reg(r))} = {_unwritten(t)};" for r, t in f.regs.items()]
-    lines += ["  u32 cc_ = 0; (void)cc_;", *head]
+    lines += ["  u32 cc_ = 0; (void)cc_;", *head, *_parameters(f, places)]
+    if not f.entry and layout.recursive:
+        lines.append("  call_depth(t);")
     lines.append(f"  COUNT_BLOCK({sites.block()});")
     after_branch = False
     for line in f.body:
@@ -126,6 +130,15 @@ def _places(f: Function, layout: Layout) -> tuple[dict[str, str], list[str], int
     return places, head, frame
 
 
+def _parameters(f: Function, places: Mapping[str, str]) -> list[str]:
+    """The table of the places that a register may address in the space of parameters, where one does."""
+    if not any(isinstance(i, Instr) and through_register(i) for i in f.body):
+        return []
+    own = (*f.params, *f.returns, *(v for v in f.variables if v.space == "param"))
+    known = ", ".join(f"{{{places[v.name]}, {v.size}}}" for v in own)
+    return [f"  const u64 params_[][2] = {{ {known or '{0, 0}'} }};"]
+
+
 def _statement(e: Emitting, line: Instr | Call, site: int) -> str:
     try:
         text = _call(e, line, site) if isinstance(line, Call) else _instruction(e, line, site)
@@ -171,27 +184,22 @@ def _call(e: Emitting, c: Call, site: int) -> str:
         if given != ([v.size for v in callee.returns], [v.size for v in callee.params]):
             raise PtxError("CP7101", f"{callee.name} is called with other parameters than it has")
         return f"{{ {io} {identifier(callee.name, 'F_')}(t, io_); }}"
-    target = e.names.bits(c.target, "b64")
-    call = f"((void(*)(Thread*, u8**)){target})(t, io_);"
-    return f"{{ {io} if (!is_function({target})) trap_now(t, {site}); {call} }}"
+    given = (
+        [e.param_bytes(r) for r in c.returns],
+        [e.param_bytes(a.name) for a in c.arguments if isinstance(a, Sym)],
+    )
+    sizes = sizes_text(*given)
+    known = f"emu_functions, {len(e.layout.functions) - 1}"
+    target = f'callee(t, {e.names.bits(c.target, "b64")}, "{sizes}", {known}, {site})'
+    return f"{{ {io} ((void(*)(Thread*, u8**)){target})(t, io_); }}"
 
 
 def _builtin(name: str, arguments: list[str], returns: int, site: int) -> str:
     args = arguments[returns:]
     if name == "vprintf":
         answer = f"*(u32*)({arguments[0]}) = " if returns else ""
-        return f"{answer}emu_printf(t, *(u64*)({args[0]}), *(u64*)({args[1]}));"
+        return f"{answer}emu_printf(t, *(u64*)({args[0]}), *(u64*)({args[1]}), {site});"
     message, file, line, function = args[:4]
     return (
         f"assert_fail(t, *(u64*)({message}), *(u64*)({file}), *(u32*)({line}), *(u64*)({function}), {site});"
     )
-
-
-def local_bytes(layout: Layout) -> int:
-    """Local memory of one thread: every function's frame once (a recursive function needs more, and is
-    refused when it runs out)."""
-    total = 0
-    for f in layout.functions:
-        local: list[Var] = [v for v in f.variables if v.space == "local"]
-        total += round_up(offsets(local)[1], 16) + max([16, *(v.align for v in local)])
-    return total

@@ -44,13 +44,15 @@ class Shared:
 class Layout:
     """What one kernel needs: functions in the order of discovery (the kernel first), shared memory, symbols.
 
-    `symbols` are the global and constant variables it mentions, numbered in that order.
+    `symbols` are the global and constant variables it mentions, numbered in that order. `recursive` says
+    whether a function may be under way more than once in a thread.
     """
 
     kernel: Function
     functions: tuple[Function, ...]
     shared: Shared
     symbols: tuple[Var, ...]
+    recursive: bool
 
 
 def round_up(value: int, alignment: int) -> int:
@@ -128,7 +130,22 @@ def lay_out(module: Module, kernel: str) -> Layout:
         tuple(functions.values()),
         _shared(functions.values(), used.values()),
         tuple(v for v in used.values() if v.space in ("global", "const")),
+        _recursive(functions),
     )
+
+
+def _recursive(functions: Mapping[str, Function]) -> bool:
+    """Whether calls may go in circles; one through a register may go anywhere."""
+    calls = {
+        name: [line.target for line in f.body if isinstance(line, Call)] for name, f in functions.items()
+    }
+    if any(not isinstance(t, Sym) for targets in calls.values() for t in targets):
+        return True
+    left = {name: {t.name for t in targets if isinstance(t, Sym)} for name, targets in calls.items()}
+    while leaves := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in leaves:
+            del left[name]
+    return bool(left)
 
 
 def _shared(functions: Iterable[Function], used: Iterable[Var]) -> Shared:

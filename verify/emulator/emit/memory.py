@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verify.emulator.emit.opcode import Parts, parts
 from verify.emulator.emit.operands import C_TYPES
 from verify.emulator.ops import Op
-from verify.emulator.ptx.module import SIZES, Addr, Imm, Instr, Operand, PtxError, Sym, Vec
+from verify.emulator.ptx.module import SIZES, Addr, Imm, Instr, Operand, PtxError, Reg, Sym, Vec
 
 if TYPE_CHECKING:
     from verify.emulator.emit.function import Emitting
@@ -43,10 +43,26 @@ def _in_param(e: Emitting, o: Operand | None, p: Parts) -> None:
         raise PtxError("CP7101", f"byte {at} of parameter {o.base.name}, which has {size}")
 
 
+def through_register(i: Instr) -> bool:
+    """Whether an access to the space of parameters has its address in a register."""
+    if i.op.split(".")[0] not in ("ld", "st") or parts(i.op).space != "param":
+        return False
+    address = i.operands[1 if i.op.startswith("ld") else 0]
+    return isinstance(address, Addr) and isinstance(address.base, Reg)
+
+
+def _address(e: Emitting, i: Instr, o: Operand | None, p: Parts, site: int) -> str:
+    """The address of a load or store, checked where nothing later does."""
+    _in_param(e, o, p)
+    address = e.names.address(o)
+    if not through_register(i):
+        return address
+    return f"PARAM_AT({address}, {SIZES[p.type] * p.vector}, {site}, params_)"
+
+
 def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
     p = parts(i.op)
-    to, address = i.operands[0], e.names.address(i.operands[1])
-    _in_param(e, i.operands[1], p)
+    to, address = i.operands[0], _address(e, i, i.operands[1], p, site)
     space, size = space_of(p), SIZES[p.type]
     if p.vector == 1 and size <= 8:
         c = C_TYPES[size]
@@ -72,13 +88,14 @@ def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
 
 def store(e: Emitting, i: Instr, op: Op, site: int) -> str:
     p = parts(i.op)
-    address, value = e.names.address(i.operands[0]), i.operands[1]
-    _in_param(e, i.operands[0], p)
+    address, value = _address(e, i, i.operands[0], p, site), i.operands[1]
     space, size = space_of(p), SIZES[p.type]
     if p.vector == 1 and size <= 8:
         bits = e.names.bits(value, p.type)
         if p.order:
-            return f"STO_{space}({C_TYPES[size]}, {address}, {bits}, {site}, {p.order}{p.scope}{e.strong(i)});"
+            return (
+                f"STO_{space}({C_TYPES[size]}, {address}, {bits}, {site}, {p.order}{p.scope}{e.strong(i)});"
+            )
         return f"ST_{space}({C_TYPES[size]}, {address}, {bits}, {site});"
     n = size * p.vector
     lines = [f"u8 v_[{n}] __attribute__((aligned(16)));"]

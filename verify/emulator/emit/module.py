@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verify.emulator.emit.function import emit_function, local_bytes, signature
+from verify.emulator.emit.calls import frame_bytes, local_bytes, stack_bytes, takes
+from verify.emulator.emit.function import emit_function, signature
 from verify.emulator.emit.layout import Layout, lay_out, offsets
 from verify.emulator.emit.memory import looks
 from verify.emulator.emit.opcode import parts
@@ -44,12 +45,13 @@ class Emitted:
 def emit_kernel(module: Module, kernel: str) -> Emitted:
     """C text for `kernel`. PtxError where it is not there or something in it is not supported."""
     layout = lay_out(module, kernel)
-    if (local := local_bytes(layout)) > _MOST_LOCAL:
+    if (local := frame_bytes(layout)) > _MOST_LOCAL:
         raise PtxError("CP7108", f"{local} bytes of local memory: a GPU thread has {_MOST_LOCAL}")
     sites = Sites()
     bodies = [emit_function(f, layout, sites) for f in layout.functions]
     heads = [f"{signature(f)};" for f in layout.functions]
-    functions = ", ".join(f"(u64)&{identifier(f.name, 'F_')}" for f in layout.functions[1:])
+    functions = ", ".join(f'{{(u64)&{identifier(f.name, "F_")}, "{takes(f)}"}}' for f in layout.functions[1:])
+    stack, spare = stack_bytes(layout)
     at, end = offsets(layout.kernel.params)
     shared, spins = layout.shared, _spins(sites)
     zones = ", ".join(f"{{{start}, {stop}}}" for start, stop in shared.zones)
@@ -59,7 +61,7 @@ def emit_kernel(module: Module, kernel: str) -> Emitted:
         f"  .abi = EMU_ABI, .flags = {' | '.join(f'KERNEL_{n}' for n in flags) or '0'},",
         f'  .name = "{kernel}", .entry = {identifier(kernel, "K_")},',
         f"  .param_bytes = {end}, .static_shared = {shared.static_bytes},",
-        f"  .local_bytes = {local_bytes(layout)},",
+        f"  .local_bytes = {local_bytes(layout)}, .stack_bytes = {stack}, .stack_spare = {spare},",
         f"  .global_granule = {_granule(sites, 'global')}, .shared_granule = {_granule(sites, 'shared')},",
         f"  .sites = {len(sites.instructions)}, .counters = {len(sites.blocks)},",
         f"  .red_zones = {len(shared.zones)}, .red = red_,",
@@ -69,9 +71,7 @@ def emit_kernel(module: Module, kernel: str) -> Emitted:
         [
             '#include "generated.h"',
             *heads,
-            f"static const u64 functions_[] = {{ {functions or '0'} }};",
-            "static int is_function(u64 a) { for (unsigned i = 0; i < sizeof functions_ / 8; i++)"
-            " if (a && functions_[i] == a) return 1; return 0; }",
+            f"EXPORT const struct Function emu_functions[] = {{ {functions or '{0}'} }};",
             *bodies,
             f"static const struct RedZone red_[] = {{ {zones or '{0, 0}'} }};",
             *info,

@@ -46,6 +46,7 @@ struct Kernel {
     u32 static_shared;    // bytes; dynamic shared memory follows at the first multiple of 16 (the emitter's layout)
     u32 local_bytes;      // the most that local_push hands out at once along any call chain; 0: no local memory
     u32 stack_bytes;      // C stack of a fiber; 0: 64 KiB
+    u32 stack_spare;      // of it for the last function called and the runtime; 0: 16 KiB
     u32 global_granule;   // bytes (1, 2 or 4) that races in global memory are told apart by: the smallest access of the kernel
     u32 shared_granule;   // the same for shared memory
     u32 sites;            // sites are below this
@@ -115,6 +116,7 @@ struct Thread {
     u8 *local_top;        // first free byte of the arena; local memory is [local, local_top)
     u8 *local, *local_end;
     u8 *local_state;      // runtime: 1 for each byte of local memory that was written
+    u8 *stack_end;        // calls go no further: below lies what the called function and the runtime need
     void *fiber;          // runtime
     // runtime, copied here for the checks of accesses:
     u32 shared_bytes, shared_shift, global_shift, sites;
@@ -206,10 +208,24 @@ INL void back_edge(Thread *t, u32 site) { if (UNLIKELY(--t->launch->budget < 0))
 
 // ---- ends
 void trap_now(Thread *t, u32 site) __attribute__((noreturn));
+void bad_call_(Thread *t, u32 site, const char *what) __attribute__((noreturn, cold));
+void too_deep_(Thread *t) __attribute__((noreturn, cold));
+// In the head of a function that may be under way more than once in a thread.
+INL void call_depth(Thread *t) { if (UNLIKELY((u8 *)__builtin_frame_address(0) < t->stack_end)) too_deep_(t); }
+// What a call through a register can reach; `takes` are the bytes of its returns and parameters.
+struct Function { u64 at; const char *takes; };
+INL u64 callee(Thread *t, u64 at, const char *takes, const struct Function *known, u32 n, u32 site) {
+    for (u32 i = 0; i < n; i++) {
+        if (known[i].at != at) continue;
+        if (strcmp(known[i].takes, takes)) bad_call_(t, site, "a call through a pointer goes to a function with other parameters");
+        return at;
+    }
+    bad_call_(t, site, "a call through a pointer goes to no function");
+}
 void assert_fail(Thread *t, u64 message, u64 file, u32 line, u64 func, u32 site) __attribute__((noreturn));
 void thread_exit(Thread *t) __attribute__((noreturn));  // exit in any call depth; leaving the entry function does the same
 void finding(Thread *t, u32 code, u32 site, u64 addr, u32 size, const char *what);
-u32 emu_printf(Thread *t, u64 format, u64 args);  // vprintf: host addresses (generic); the number of arguments printed
+u32 emu_printf(Thread *t, u64 format, u64 args, u32 site);  // vprintf: generic addresses; the number of arguments printed
 
 // ---- special registers that are no member of Thread, Block or Launch
 INL u64 clock_now(Thread *t) { return t->launch->clock += 16; }  // %clock, %clock64, %globaltimer: it only ever rises

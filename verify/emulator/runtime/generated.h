@@ -10,12 +10,13 @@
 INL u8 is_shared(Thread *t, u64 a) { return a - (u64)t->shared < t->block->shared_bytes; }
 INL u8 is_local(Thread *t, u64 a) { return t->local && a - (u64)t->local < (u64)(t->local_end - t->local); }
 INL u8 is_global(Thread *t, u64 a) { return !is_shared(t, a) && !is_local(t, a); }
+INL u8 is_param(Thread *t, u64 a) { return a - (u64)t->launch->params < t->block->kernel->param_bytes; }
 INL u8 is_const(Thread *t, u64 a) {
     for (u32 i = 0; i < t->launch->n_allocations; i++)
-        if (a - t->launch->allocations[i].base < t->launch->allocations[i].size) return t->launch->allocations[i].read_only != 0;
+        if (a - t->launch->allocations[i].base < t->launch->allocations[i].size)
+            return t->launch->allocations[i].read_only != 0 && !is_param(t, a);
     return 0;
 }
-INL u8 is_param(Thread *t, u64 a) { return a - (u64)t->launch->params < t->block->kernel->param_bytes; }
 
 // ---- clusters
 #define CLUSTER_SIZE(t) ((t)->launch->cluster[0] * (t)->launch->cluster[1] * (t)->launch->cluster[2])

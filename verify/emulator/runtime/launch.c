@@ -158,6 +158,7 @@ static Slot *make_slot(Runtime *rt, u32 index, u8 *stacks, u64 stack) {
         t->local = t->local_top = s->locals + i * local * 2;
         t->local_end = t->local + local;
         t->local_state = t->local_end;
+        t->stack_end = stacks + i * (stack + PAGE) + PAGE + (k->stack_spare ? k->stack_spare : 16384);
         place(t, s, i);
     }
     return s;

@@ -95,7 +95,14 @@ u8 *access_generic(Thread *t, u64 addr, u32 n, u32 kind, u32 site);
 #define AT_GENERIC AT_GLOBAL
 #endif
 
-// Constant memory is a read-only allocation. Parameters lie in P, whose layout the emitter knows: no check.
+// Constant memory is a read-only allocation. Parameters lie in P and other arrays of the emitter's, who checks constant
+// offsets; where a register holds the address, `known` are the n places (address, bytes) that it may lead to.
+#ifdef CHECK
+u8 *param_at(Thread *t, u64 a, u32 bytes, u32 site, const u64 (*known)[2], u32 n);
+#define PARAM_AT(a, bytes, site, known) ((u64)param_at(t, a, bytes, site, known, sizeof known / sizeof *known))
+#else
+#define PARAM_AT(a, bytes, site, known) (a)
+#endif
 #define LD_CONST LD_GLOBAL
 #define LD_CONST_N LD_GLOBAL_N
 #define LD_PARAM(T, a, site) (*(const T *)(u64)(a))

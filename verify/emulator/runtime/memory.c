@@ -172,6 +172,17 @@ INL u8 *generic_(Thread *t, u64 addr, u32 n, u32 kind, u32 site, u32 strength, c
 }
 #define local_(t, a, n, kind, site, strength, stored) local_(t, a, n, kind, site)
 
+u8 *param_at(Thread *t, u64 a, u32 bytes, u32 site, const u64 (*known)[2], u32 n) {
+    for (u32 i = 0; i < n; i++) {
+        if (a - known[i][0] >= known[i][1] || a - known[i][0] + bytes > known[i][1]) continue;
+        if (!(a & (bytes - 1)) || bytes & (bytes - 1)) return (u8 *)a;
+        finding(t, 8004, site, a, bytes, "misaligned access to parameters");
+        return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch);
+    }
+    finding(t, 8008, site, a, bytes, "access outside of the parameters");
+    return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch);
+}
+
 #define CHECKED(space, A, T) \
     T ld_##space##_##T(Thread *t, A a, u32 site) { \
         const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, KIND_WEAK, NULL); \

@@ -12,7 +12,19 @@ static void put(Launch *l, const char *text, u64 n) {
     l->n_output += n;
 }
 
-u32 emu_printf(Thread *t, u64 format, u64 args) {
+enum { WIDEST = 400 };  // of one field; a kernel that asks for more gets this and is told
+
+// The number at *q, WIDEST at most: 1 where it was more.
+static u32 field(const char **q, const char *end, u32 *n) {
+    u32 cut = 0;
+    for (*n = 0; *q < end && **q >= '0' && **q <= '9'; ++*q) {
+        *n = *n * 10 + (**q - '0');
+        if (*n > WIDEST) *n = WIDEST, cut = 1;
+    }
+    return cut;
+}
+
+u32 emu_printf(Thread *t, u64 format, u64 args, u32 site) {
     Launch *l = t->launch;
     u32 length, offset = 0, printed = 0;
     const char *p = text_at(t, format, &length), *end = p + length;
@@ -26,12 +38,22 @@ u32 emu_printf(Thread *t, u64 format, u64 args) {
             p = percent + 2;
             continue;
         }
-        char spec[40], text[512];
+        char spec[40], text[2 * WIDEST];
         const char *q = percent + 1;
-        u32 longs = 0, n = 0;
+        u32 longs = 0, n = 0, number, cut = 0;
         spec[n++] = '%';
-        for (; q < end && strchr("-+ #0123456789.", *q) && n < 30; q++) spec[n++] = *q;
-        for (; q < end && strchr("hljzt", *q); q++) longs += *q == 'l' || *q == 'j' || *q == 'z' || *q == 't';
+        for (; q < end && *q && strchr("-+ #0", *q); q++)
+            if (n < 7) spec[n++] = *q;
+        if (q < end && *q >= '0' && *q <= '9') {
+            cut |= field(&q, end, &number);
+            n += snprintf(spec + n, 12, "%u", number);
+        }
+        if (q < end && *q == '.') {
+            q++;
+            cut |= field(&q, end, &number);
+            n += snprintf(spec + n, 12, ".%u", number);
+        }
+        for (; q < end && *q && strchr("hljzt", *q); q++) longs += *q == 'l' || *q == 'j' || *q == 'z' || *q == 't';
         if (q >= end || !*q) break;
         char kind = *q++;
         u32 is_real = strchr("fFeEgGaA", kind) != NULL, wide = is_real || kind == 's' || kind == 'p' || longs;
@@ -42,7 +64,8 @@ u32 emu_printf(Thread *t, u64 format, u64 args) {
         }
         if (wide) offset = (offset + 7) & ~7u;
         u64 bits = 0;
-        memcpy(&bits, (const void *)(args + offset), wide ? 8 : 4);
+        const u8 *from = access_generic(t, args + offset, wide ? 8 : 4, ACCESS_READ, site);
+        if (from) memcpy(&bits, from, wide ? 8 : 4);
         offset += wide ? 8 : 4;
         if (is_real) {
             double real;
@@ -52,9 +75,9 @@ u32 emu_printf(Thread *t, u64 format, u64 args) {
         } else if (kind == 's') {
             u32 size;
             char word[400];
-            const char *from = text_at(t, bits, &size);
-            if (size >= sizeof word) size = sizeof word - 1;
-            memcpy(word, from, size);
+            const char *source = text_at(t, bits, &size);
+            if (size >= sizeof word) size = sizeof word - 1, cut = 1;
+            memcpy(word, source, size);
             word[size] = 0;
             spec[n++] = 's', spec[n] = 0;
             snprintf(text, sizeof text, spec, word);
@@ -69,6 +92,7 @@ u32 emu_printf(Thread *t, u64 format, u64 args) {
             snprintf(text, sizeof text, spec, bits);
         }
         put(l, text, strlen(text));
+        if (cut || strlen(text) == sizeof text - 1) put(l, "[cut]", 5);
         printed++;
         p = q;
     }

@@ -27,9 +27,23 @@ void trap_now(Thread *t, u32 site) {
     stop_launch(t, 8032);
 }
 
+void bad_call_(Thread *t, u32 site, const char *what) {
+    finding(t, 8032, site, 0, 0, what);
+    stop_launch(t, 8032);
+}
+
+void too_deep_(Thread *t) {
+    finding(t, 8003, NO_SITE, 0, 0, "calls go deeper than the stack that was set aside");
+    stop_launch(t, 8003);
+}
+
 // Text of the kernel, of which nothing is trusted: it must lie in an allocation, and ends there at the latest.
 const char *text_at(Thread *t, u64 addr, u32 *length) {
     Launch *l = t->launch;
+    if (addr - (u64)t->local < (u64)(t->local_top - t->local)) {
+        *length = strnlen((const char *)addr, (u64)t->local_top - addr);
+        return (const char *)addr;
+    }
     for (u32 i = 0; i < l->n_allocations; i++) {
         Allocation *a = &l->allocations[i];
         if (addr - a->base >= a->size) continue;
