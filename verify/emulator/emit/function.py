@@ -173,24 +173,19 @@ def _call(e: Emitting, c: Call, site: int) -> str:
         arguments.append(f"(u8*){e.names.place(a.name)}")
     if isinstance(c.target, Sym) and c.target.name in BUILTINS:
         return _builtin(c.target.name, arguments, len(c.returns), site)
+    passed = [a.name for a in c.arguments if isinstance(a, Sym)]
+    given = [e.param_bytes(r) for r in c.returns], [e.param_bytes(a) for a in passed]
     io = f"u8 *io_[] = {{ {', '.join([*arguments, '0'])} }};"
     if isinstance(c.target, Sym):
         known: Mapping[str, Function] = {g.name: g for g in e.layout.functions}
         if c.target.name not in known:
             raise PtxError("CP7110", f"{c.target.name} is not in the PTX")
         callee = known[c.target.name]
-        passed = [a.name for a in c.arguments if isinstance(a, Sym)]
-        given = [e.param_bytes(r) for r in c.returns], [e.param_bytes(a) for a in passed]
         if given != ([v.size for v in callee.returns], [v.size for v in callee.params]):
             raise PtxError("CP7101", f"{callee.name} is called with other parameters than it has")
         return f"{{ {io} {identifier(callee.name, 'F_')}(t, io_); }}"
-    given = (
-        [e.param_bytes(r) for r in c.returns],
-        [e.param_bytes(a.name) for a in c.arguments if isinstance(a, Sym)],
-    )
-    sizes = sizes_text(*given)
-    known = f"emu_functions, {len(e.layout.functions) - 1}"
-    target = f'callee(t, {e.names.bits(c.target, "b64")}, "{sizes}", {known}, {site})'
+    functions = f"emu_functions, {len(e.layout.functions) - 1}"
+    target = f'callee(t, {e.names.bits(c.target, "b64")}, "{sizes_text(*given)}", {functions}, {site})'
     return f"{{ {io} ((void(*)(Thread*, u8**)){target})(t, io_); }}"
 
 

@@ -90,19 +90,16 @@ def store(e: Emitting, i: Instr, op: Op, site: int) -> str:
     p = parts(i.op)
     address, value = _address(e, i, i.operands[0], p, site), i.operands[1]
     space, size = space_of(p), SIZES[p.type]
+    order = f"{p.order}{p.scope}{e.strong(i)}" if p.order else ""
     if p.vector == 1 and size <= 8:
-        bits = e.names.bits(value, p.type)
-        if p.order:
-            return (
-                f"STO_{space}({C_TYPES[size]}, {address}, {bits}, {site}, {p.order}{p.scope}{e.strong(i)});"
-            )
-        return f"ST_{space}({C_TYPES[size]}, {address}, {bits}, {site});"
+        what = f"{C_TYPES[size]}, {address}, {e.names.bits(value, p.type)}, {site}"
+        return f"STO_{space}({what}, {order});" if order else f"ST_{space}({what});"
     n = size * p.vector
     lines = [f"u8 v_[{n}] __attribute__((aligned(16)));"]
     for k, item in enumerate(_items(value, p.vector)):
         lines.append(f"*({C_TYPES[size]}*)(v_ + {k * size}) = {e.names.bits(item, p.type)};")
-    if p.order:
-        lines.append(f"STO_{space}_N({n}, {address}, {site}, v_, {p.order}{p.scope}{e.strong(i)});")
+    if order:
+        lines.append(f"STO_{space}_N({n}, {address}, {site}, v_, {order});")
     else:
         lines.append(f"ST_{space}_N({n}, {address}, {site}, v_);")
     return f"{{ {' '.join(lines)} }}"

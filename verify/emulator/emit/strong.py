@@ -1,9 +1,9 @@
 """What becomes of the values that strong loads (volatile, relaxed) bring.
 
-Strong accesses are no race by themselves. Two uses of them are wrong all the same: a value that is changed and
-stored again at the same place is an update that another thread's store gets lost in, and lanes of a warp that
-hand data to each other without bar.warp.sync rely on running in step. A load whose value is tested waits for
-news, which is what strong loads are for.
+Strong accesses are no race by themselves. Two uses of them are wrong all the same: a value that is changed
+and stored again at the same place is an update in which another thread's store gets lost, and lanes of a warp
+that hand data to each other without bar.warp.sync rely on running in step. A load whose value is tested waits
+for news, which is what strong loads are for.
 """
 
 from __future__ import annotations
