@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from verify.emulator import cc
 from verify.emulator.ptx.module import PtxError
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -101,13 +102,13 @@ def _key(text: str, mode: Mode) -> str:
 
 def _run(command: Sequence[str], what: str) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        status, errors = cc.run(command, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as e:
         raise PtxError("CP7106", f"the C compiler can't be used: {what}: {e}") from e
-    if done.returncode == 0:
+    if status == 0:
         return
-    said = done.stderr.strip()[:2000] or f"{command[0]} ended with {done.returncode} and said nothing"
-    lacking = done.returncode < 0 or not done.stderr.strip() or "No space left" in said
+    said = errors.strip()[:2000] or f"{command[0]} ended with {status} and said nothing"
+    lacking = status < 0 or status > 128 or not errors.strip() or "No space left" in said
     raise PtxError("CP7106" if lacking else "CP7107", f"{what}: {said}")
 
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from verify.emulator import cc
 from verify.emulator.build import cache_folder, compiler
 from verify.emulator.port.exports import functions
 from verify.emulator.ptx.module import PtxError
@@ -49,9 +50,9 @@ def _compile(compiler: tuple[str, ...], text: str, to: Path) -> None:
         source.write_text(text, encoding="utf-8")
         command = [*compiler, "-O1", "-shared", "-fPIC", "-o", str(out), str(source)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+            status, errors = cc.run(command, _SECONDS)
         except (OSError, subprocess.TimeoutExpired) as e:
             raise PtxError("CP7106", f"{compiler[0]} can't be run: {e}") from e
-        if done.returncode != 0:
-            raise PtxError("CP7107", f"{compiler[0]} refuses the launch shim: {done.stderr.strip()[:1000]}")
+        if status != 0:
+            raise PtxError("CP7107", f"{compiler[0]} refuses the launch shim: {errors.strip()[:1000]}")
         out.replace(to)  # atomic: another process sees all of it or nothing
