@@ -25,7 +25,7 @@ extern "C" __global__ void softmax(const float* x, float* y, int columns) {
     __shared__ float parts[32];
     const float* in = x + blockIdx.x * columns;
     float* out = y + blockIdx.x * columns;
-    float most = -INFINITY, sum = 0.0f;
+    float most = __int_as_float(0xff800000), sum = 0.0f;
     for (int c = threadIdx.x; c < columns; c += blockDim.x) most = fmaxf(most, in[c]);
     most = across(most, true, parts);
     for (int c = threadIdx.x; c < columns; c += blockDim.x) {

@@ -1,4 +1,4 @@
-"""Runs a compiler so that it ends with this process, however that ends; those who wait are told that it runs."""
+"""Runs a compiler so that it ends with this process, however that ends; who waits is told that it runs."""
 
 from __future__ import annotations
 
