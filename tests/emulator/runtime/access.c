@@ -12,17 +12,18 @@ KERNEL(widths) {  // in, out: copies 32 bytes a thread by every width, through e
 }
 
 KERNEL(spaces, .static_shared = 1024, .local_bytes = 64, .shared_granule = 1) {  // in, out: through shared and local, by address
-    u8 *local = local_push(t, 40, 8), v[8];
+    u64 local = (u64)local_push(t, 40, 8);
+    u8 v[8];
     u64 shared = (u64)t->shared + 8 * TID;
     LD_GENERIC_N(8, ARG(0) + 8 * TID, HERE, v);
     ST_GENERIC_N(8, shared, HERE, v);
     ST_GENERIC(u64, local + 8, LD_SHARED(u64, 8 * TID, HERE), HERE);
-    u8 *inner = local_push(t, 8, 8);
+    u64 inner = (u64)local_push(t, 8, 8);
     ST_LOCAL(u32, inner, LD_LOCAL(u32, local + 8, HERE), HERE);
     ST_LOCAL(u32, inner + 4, LD_GENERIC(u32, local + 12, HERE), HERE);
     ST_GLOBAL(u64, ARG(1) + 8 * TID, LD_LOCAL(u64, inner, HERE), HERE);
-    local_pop(t, inner);
-    local_pop(t, local);
+    local_pop(t, (u8 *)inner);
+    local_pop(t, (u8 *)local);
 }
 
 KERNEL(outside_global) {  // in, out, offset in bytes
@@ -41,14 +42,14 @@ KERNEL(outside_shared, .static_shared = 64) {  // out: 16 words of shared memory
 }
 
 KERNEL(outside_local, .local_bytes = 64) {  // out
-    u8 *local = local_push(t, 16, 4);
+    u64 local = (u64)local_push(t, 16, 4);
     for (u32 i = 0; i < 4; i++) ST_LOCAL(u32, local + 4 * i, 5, HERE);
     ST_LOCAL(u32, local + 16, 6, HERE);                                    // store
     ST_GLOBAL(u32, GLOBAL(0, TID), LD_LOCAL(u32, local - 4, HERE), HERE);  // load
 }
 
 KERNEL(unwritten, .static_shared = 256, .local_bytes = 64) {  // in (partly initialised), out, which
-    u8 *local = local_push(t, 16, 4);
+    u64 local = (u64)local_push(t, 16, 4);
     if (TID < 16) ST_SHARED(u32, 4 * TID, TID, HERE);
     if (ARG(2) == 0) ST_GLOBAL(u32, GLOBAL(1, TID), LD_SHARED(u32, 4 * TID, HERE), HERE);          // shared
     if (ARG(2) == 1) ST_GLOBAL(u32, GLOBAL(1, TID), LD_LOCAL(u32, local + 4, HERE), HERE);         // local
@@ -57,11 +58,11 @@ KERNEL(unwritten, .static_shared = 256, .local_bytes = 64) {  // in (partly init
 }
 
 static u32 descend(Thread *t, u32 depth) {
-    u8 *local = local_push(t, 16, 16);
+    u64 local = (u64)local_push(t, 16, 16);
     ST_LOCAL(u32, local, depth, HERE);
     u32 below = depth ? descend(t, depth - 1) : 0;
     u32 sum = below + LD_LOCAL(u32, local, HERE);
-    local_pop(t, local);
+    local_pop(t, (u8 *)local);
     return sum;
 }
 KERNEL(calls, .local_bytes = 128) {  // out, depth: one frame of 16 bytes a level

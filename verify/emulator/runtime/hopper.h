@@ -62,7 +62,9 @@ void wgmma_commit(Thread *t, u32 site);
 void wgmma_wait(Thread *t, u32 pending, u32 site);
 
 // ---- shared memory of the cluster
-void cluster_arrive_relaxed(Thread *t, u32 site);  // barrier.cluster.arrive.relaxed; the others are in core.h
+void cluster_arrive(Thread *t, u32 site);
+void cluster_arrive_relaxed(Thread *t, u32 site);
+void cluster_wait(Thread *t, u32 site);
 #define EMU_CLUSTER_(T) T ld_cluster_##T(Thread *, u32, u32, Order); void st_cluster_##T(Thread *, u32, T, u32, Order);
 EMU_WIDTHS_(EMU_CLUSTER_)
 void ld_cluster_n(Thread *, u32 n, u32 at, u32 site, void *to, Order);

@@ -154,7 +154,7 @@ static Slot *make_slot(Runtime *rt, u32 index, u8 *stacks, u64 stack) {
         t->launch = l;
         t->fiber = &s->fibers[i];
         // Not all at the same place of a page: the processor's cache holds few lines of one place.
-        s->fibers[i].stack_top = stacks + (i + 1) * (stack + PAGE) - (i * 448 & PAGE - 64);
+        s->fibers[i].stack_top = stacks + (i + 1) * (stack + PAGE) - ((i * 448) & (PAGE - 64));
         t->local = t->local_top = s->locals + i * local * 2;
         t->local_end = t->local + local;
         t->local_state = t->local_end;
@@ -224,7 +224,7 @@ static int is_valid(const Kernel *k, const Launch *l) {
 
 int emu_run(const Kernel *k, Launch *l) {
     if (!is_valid(k, l)) return END_BAD_LAUNCH;
-    Runtime *rt = calloc(1, sizeof *rt);
+    Runtime *rt = aligned_alloc(_Alignof(Runtime), sizeof *rt);
     if (!rt) return END_BAD_LAUNCH;
     *rt = (Runtime){.launch = l, .kernel = k, .fibers = k->flags & (KERNEL_FIBERS | KERNEL_RESIDENT)};
     rt->threads = l->block[0] * l->block[1] * l->block[2];
