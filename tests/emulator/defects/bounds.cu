@@ -218,3 +218,24 @@ extern "C" __global__ void parameter_good(const __grid_constant__ int n, const i
     const int* all = &n;
     out[threadIdx.x] = all[x[threadIdx.x] < 1 ? x[threadIdx.x] : 0];
 }
+
+// Far beyond the end of one array, in the midst of another.
+extern "C" __global__ void far_bad(const int* x, int* out) {
+    __shared__ int first[64];
+    __shared__ int second[512];
+    int t = threadIdx.x;
+    for (int k = t; k < 512; k += 32) second[k] = k;
+    first[t] = x[t];
+    __syncthreads();
+    out[t] = first[t + x[0]] + second[t]; // DEFECT
+}
+
+extern "C" __global__ void far_good(const int* x, int* out) {
+    __shared__ int first[64];
+    __shared__ int second[512];
+    int t = threadIdx.x;
+    for (int k = t; k < 512; k += 32) second[k] = k;
+    first[t] = x[t];
+    __syncthreads();
+    out[t] = first[t] + second[t + x[0]];
+}

@@ -11,6 +11,7 @@ from verify.emulator.emit.hopper import wgmma_registers, wgmma_touched
 from verify.emulator.emit.layout import BUILTINS, Layout, offsets, round_up
 from verify.emulator.emit.memory import through_register
 from verify.emulator.emit.operands import C_TYPES, Names, identifier
+from verify.emulator.emit.provenance import Range, origins
 from verify.emulator.emit.pure import pure, shape_of
 from verify.emulator.emit.sites import Sites
 from verify.emulator.emit.strong import strengths
@@ -30,6 +31,7 @@ class Emitting:
     frame_bytes: int = 0
     seen: set[str] = field(default_factory=set)  # labels already passed: a branch to one goes back
     wgmma: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # registers: emit.hopper
+    origins: Mapping[str, Range] = field(default_factory=dict)
     strengths: Mapping[Instr, str] = field(default_factory=dict)
 
     def param_bytes(self, name: str) -> int | None:
@@ -59,6 +61,7 @@ def emit_function(f: Function, layout: Layout, sites: Sites) -> str:
     places, head, frame = _places(f, layout)
     names = Names(f.regs, places)
     e = Emitting(f, layout, names, sites, f"end_{len(sites.functions)}", frame)
+    e.origins = origins(f, layout)
     e.strengths = strengths(f)
     e.wgmma = wgmma_registers(f, len(sites.instructions))
     sites.functions.append(f.name)

@@ -28,14 +28,16 @@ BUILTINS = frozenset({"vprintf", "__assertfail"})
 class Shared:
     """Byte offsets in the shared window: static variables first, then the dynamic array at `dynamic_at`.
 
-    `zones` are the bytes [from, to) between variables, made wide enough that an access beyond the end of one
-    does not land in the next. `set_aside` is where the dynamic array would lie without them, as on a GPU.
+    `ranges` are the bytes [from, to) of the static ones, `zones` those between variables, so many that an
+    access beyond the end of one does not land in the next. `set_aside` is where the dynamic array would lie
+    without them, as on a GPU.
     """
 
     offsets: Mapping[str, int]
     static_bytes: int
     dynamic_at: int
     alignment: int
+    ranges: Mapping[str, tuple[int, int]]
     zones: tuple[tuple[int, int], ...]
     set_aside: int
 
@@ -166,11 +168,12 @@ def _shared(functions: Iterable[Function], used: Iterable[Var]) -> Shared:
         end = at + v.size
         at = end + min(max(v.size, _LEAST_ZONE), _MOST_ZONE)
         zones.append((end, at))
+    ranges = {v.name: (found[v.name], found[v.name] + v.size) for v in static}
     _, packed = offsets(static)
     if not dynamic:
-        return Shared(found, end, end, alignment, tuple(zones[:-1]), packed)
+        return Shared(found, end, end, alignment, ranges, tuple(zones[:-1]), packed)
     at = round_up(at, dynamic_alignment)
     if zones:
         zones[-1] = (end, at)
     found.update({v.name: at for v in dynamic})
-    return Shared(found, end, at, alignment, tuple(zones), round_up(packed, dynamic_alignment))
+    return Shared(found, end, at, alignment, ranges, tuple(zones), round_up(packed, dynamic_alignment))

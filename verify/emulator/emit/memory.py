@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verify.emulator.emit.opcode import Parts, parts
 from verify.emulator.emit.operands import C_TYPES
+from verify.emulator.emit.provenance import origin
 from verify.emulator.ops import Op
 from verify.emulator.ptx.module import SIZES, Addr, Imm, Instr, Operand, PtxError, Reg, Sym, Vec
 
@@ -54,10 +55,12 @@ def through_register(i: Instr) -> bool:
 def _address(e: Emitting, i: Instr, o: Operand | None, p: Parts, site: int) -> str:
     """The address of a load or store, checked where nothing later does."""
     _in_param(e, o, p)
-    address = e.names.address(o)
-    if not through_register(i):
-        return address
-    return f"PARAM_AT({address}, {SIZES[p.type] * p.vector}, {site}, params_)"
+    address, size = e.names.address(o), SIZES[p.type] * p.vector
+    if through_register(i):
+        return f"PARAM_AT({address}, {size}, {site}, params_)"
+    if p.space == "shared" and not p.cluster and (of := origin(o, e.origins, e.layout)):
+        return f"IN_VARIABLE({address}, {size}, {of.start}, {of.stop}, {site})"
+    return address
 
 
 def load(e: Emitting, i: Instr, op: Op, site: int) -> str:
@@ -156,7 +159,7 @@ def _atomic(e: Emitting, i: Instr, site: int, returns: bool) -> str:
     what = next(w for w in p.words[1:] if w in _ATOMICS)
     operands = list(i.operands)
     to = operands.pop(0) if returns else None
-    address = e.names.address(operands.pop(0))
+    address = _address(e, i, operands.pop(0), p, site)
     order = f"{p.order or 'ORD_RELAXED'}{p.scope}"
     size, n = SIZES[p.type], SIZES[p.type] * p.vector
     c = C_TYPES[size]

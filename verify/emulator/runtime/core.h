@@ -146,6 +146,10 @@ typedef enum {
     IN_UPDATE = 64,  // a load whose value is changed and stored again; such a store
 } Order;
 #include "mem.h"
+u32 left_variable(Thread *t, u32 a, u32 bytes, u32 site);
+INL u32 in_variable(Thread *t, u32 a, u32 bytes, u32 from, u32 to, u32 site) {
+    return LIKELY(a >= from && (u64)a + bytes <= to) ? a : left_variable(t, a, bytes, site);
+}
 u8 *local_push(Thread *t, u32 bytes, u32 align);  // at function entry; uninitialised
 void local_pop(Thread *t, u8 *local);             // at function exit: what local_push returned
 

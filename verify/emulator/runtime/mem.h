@@ -84,6 +84,13 @@ u8 *access_generic(Thread *t, u64 addr, u32 n, u32 kind, u32 site);
 #define LDO_LOCAL_N(n, a, site, to, ord) LD_LOCAL_N(n, a, site, to)
 #define STO_LOCAL_N(n, a, site, from, ord) ST_LOCAL_N(n, a, site, from)
 
+// An address in shared memory that comes from the variable at [from, to): 0xffffffff, which is nowhere, if it left it.
+#ifdef CHECK
+#define IN_VARIABLE(a, bytes, from, to, site) in_variable(t, a, bytes, from, to, site)
+#else
+#define IN_VARIABLE(a, bytes, from, to, site) (a)
+#endif
+
 // Atomics: a host pointer to read, change and write in place; a scratch place after a bad access, never NULL.
 #ifdef CHECK
 #define AT_GLOBAL(n, a, site, ord) at_global(t, n, a, site, ord)

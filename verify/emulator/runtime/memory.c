@@ -183,6 +183,11 @@ u8 *param_at(Thread *t, u64 a, u32 bytes, u32 site, const u64 (*known)[2], u32 n
     return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch);
 }
 
+u32 left_variable(Thread *t, u32 a, u32 bytes, u32 site) {
+    finding(t, 8002, site, a, bytes, "access outside of the variable of shared memory that the address comes from");
+    return ~0u;
+}
+
 #define CHECKED(space, A, T) \
     T ld_##space##_##T(Thread *t, A a, u32 site) { \
         const u8 *p = space##_(t, a, sizeof(T), ACCESS_READ, site, KIND_WEAK, NULL); \
