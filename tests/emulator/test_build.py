@@ -50,6 +50,11 @@ def test_a_damaged_result_is_made_again(tmp_path: Path) -> None:
     assert stored(tmp_path) == 7
 
 
+def test_folders_of_other_processes_come_and_go(tmp_path: Path) -> None:
+    (tmp_path / ".making-gone").symlink_to("nowhere")  # there when the cache is listed, gone when looked at
+    assert stored(tmp_path) == 7
+
+
 @pytest.mark.parametrize("command", [" ", "/nowhere/cc", "false"])
 def test_a_compiler_that_fails_is_something_the_machine_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,8 +118,9 @@ def _making(cache: Path) -> Iterator[Path]:
     try:
         cache.mkdir(parents=True, exist_ok=True)
         for left in cache.glob(".making-*"):  # by processes that were killed
-            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
+            with suppress(FileNotFoundError):  # of one at work, which is done with it by now
+                if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=cache, prefix=".making-", ignore_cleanup_errors=True) as folder:
             yield Path(folder)
     except OSError as e:
