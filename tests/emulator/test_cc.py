@@ -38,7 +38,14 @@ def _number(file: Path) -> int:
     return int(file.read_text())
 
 
-def test_status_and_words_come_back() -> None:
+@pytest.mark.parametrize("kernel", ["new", "old"])
+def test_status_and_words_come_back(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernel == "old":
+
+        def refuse(pid: int) -> int:
+            raise OSError(pid)
+
+        monkeypatch.setattr(os, "pidfd_open", refuse)
     assert cc.run(["/bin/sh", "-c", "echo no >&2; echo out; exit 3"], 60) == (3, "no\n")
     assert cc.run(["true"], 60) == (0, "")
 

@@ -59,8 +59,19 @@ def run(command: Sequence[str], seconds: float) -> tuple[int, str]:
 
 def _wait(process: subprocess.Popen[bytes], command: Sequence[str], seconds: float) -> None:
     end = time.monotonic() + seconds
-    with os.fdopen(os.pidfd_open(process.pid), "rb") as handle:
-        while not select.select([handle], [], [], min(_EVERY, max(0.0, end - time.monotonic())))[0]:
-            if time.monotonic() >= end:
-                raise subprocess.TimeoutExpired(command, seconds)
-            waiting()
+    while not _ended(process, min(_EVERY, max(0.0, end - time.monotonic()))):
+        if time.monotonic() >= end:
+            raise subprocess.TimeoutExpired(command, seconds)
+        waiting()
+
+
+def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether it ended, at the latest after `seconds`."""
+    try:
+        handle = os.pidfd_open(process.pid)  # wakes at once, where wait() looks every 50 ms
+    except OSError:  # an old kernel, or a sandbox that lacks it
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        return process.poll() is not None
+    with os.fdopen(handle, "rb") as file:
+        return bool(select.select([file], [], [], seconds)[0])

@@ -195,7 +195,10 @@ static void slow_read(Thread *t, Cell *c, const Access *a) {
     if (c->w && !same_thread(c->w, me) && !strong_pair(t, c->w, me, a->global) && !before(t, c->w, me, a->global))
         race(t, a, a->global == 1 ? 8012 : 8011, c->w, c->ws,
              why(c->w, me, "read of what another thread wrote, unordered", IN_STEP, NARROW));
-    if (same_thread(c->r, me)) return;
+    if (same_thread(c->r, me)) {
+        if (me < c->r) c->r = me;
+        return;
+    }
     if (!c->r || before(t, c->r, me, a->global)) {
         c->r = me;
         c->rs = a->site < 0xffff ? a->site : 0xffff;
