@@ -95,7 +95,7 @@ def kind_of(values: str, shifted: bool) -> str:
 
 class FindingFacts(Strict):
     """What the emulator saw one side do. `line` is one of `file` (0: unknown), `ptx` the instruction; `block`
-    and `thread` are linear indices of where it was seen first."""
+    and `thread` are linear indices of where it was seen first. `inherited`: the original does the same."""
 
     side: Literal["original", "port"]
     code: str
@@ -107,6 +107,7 @@ class FindingFacts(Strict):
     count: int = 1
     block: int = 0
     thread: int = 0
+    inherited: bool = False
 
 
 Fate = Literal["killed", "survived", "equivalent", "invalid", "unjudged"]

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from verify.algorithm import AlgorithmDiff
 from verify.blame import blame
 from verify.codes import known
 from verify.facts import BenchFacts, CompileFacts, ParityFacts, SanitizeFacts, Strict
@@ -95,6 +96,7 @@ class Verdict(Strict):
     status: Status
     proven: str
     stages: list[StageResult]
+    algorithm: AlgorithmDiff | None = None  # where both sides were compiled
     hashes: dict[str, str] = Field(default_factory=dict)
     environment: dict[str, Any] = Field(default_factory=dict)
     seed: int = 0
