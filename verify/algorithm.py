@@ -53,4 +53,3 @@ class AlgorithmDiff(BaseModel):
         if not told:
             return "the same algorithm, as far as the compiled code tells"
         return f"{len(told)} telling difference{'s' * (len(told) > 1)}: {'; '.join(told)}"
-

@@ -42,6 +42,10 @@ class Bench:
             self.buffers = Buffers(self._device)
         return self._device
 
+    def use(self, device: CudaDevice) -> None:
+        """Work with this device from now on."""
+        self._device, self.buffers = device, Buffers(device)
+
 
 HELD = Bench()
 
@@ -52,14 +56,16 @@ def probe(_job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
 
 def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     """Build the original for `arch`; `cubin` and `ptx` go to the folder `out`. Needs no GPU. With `lines`,
-    PTX that says the source's lines goes to `ptx.lines`; `level` is that of the machine code."""
+    code that says the source's lines goes to `ptx.lines` and `cubin.lines`; `level` is that of the machine
+    code."""
     target, out = Path(job["target"]), Path(job["out"])
     spec = load_spec(target).with_original(job.get("original", {}))
     try:
         built = build(target, spec, job["arch"], level=job.get("level"))
         if job.get("lines"):
-            lined = build(target, spec, job["arch"], lines=True)
+            lined = build(target, spec, job["arch"], lines=True, level=job.get("level"))
             (out / "ptx.lines").write_text(lined.ptx, encoding="utf-8")
+            (out / "cubin.lines").write_bytes(lined.cubin)
     except BuildError as e:
         raise JobError("CP7001", str(e)) from e
     except NoCompilerError as e:

@@ -13,7 +13,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +77,14 @@ def _sweep(folder: str | None) -> None:
             f.unlink(missing_ok=True)
 
 
-_HANDLERS: dict[str, Callable[[dict[str, Any], Emit], dict[str, Any]]] = {
+_Handler = Callable[[dict[str, Any], Emit], dict[str, Any]]
+_HANDLERS: dict[str, _Handler] = {
     "warm": warm,
     "compile": compile_port,
 }
 
 
-def _handler(name: str) -> Callable[[dict[str, Any], Emit], dict[str, Any]]:
+def _handler(name: str) -> _Handler:
     if name not in _HANDLERS:
         from verify import bench_jobs, device_jobs  # load numpy; a compile child does without
 
@@ -110,12 +111,13 @@ def _limits() -> None:
         os._exit(1)  # the parent ended before the line above took effect
 
 
-def main() -> None:
-    """Serve jobs until stdin closes."""
+def main(limits: Callable[[], None] = _limits, handlers: Mapping[str, _Handler] | None = None) -> None:
+    """Serve jobs until stdin closes; `handlers` are those of further jobs."""
+    _HANDLERS.update(handlers or {})
+    limits()
     pipe = os.fdopen(os.dup(int(sys.argv[1])), "w", encoding="utf-8")
     os.set_inheritable(pipe.fileno(), False)
     os.close(int(sys.argv[1]))
-    _limits()
     sys.dont_write_bytecode = True
     jobs = os.fdopen(os.dup(0), "r", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
