@@ -82,10 +82,14 @@ CODES: dict[str, str] = {
     "CP8032": "the kernel trapped",
     "CP8041": "the kernel executed more instructions than its budget",
     "CP8051": "the result depends on the order in which threads run",
+    # what only compute-sanitizer tells
+    "CP8061": "a fault that compute-sanitizer tells and no other code names",
     # performance and environment
     "CP9001": "the CuTe DSL is missing or fails to import",
     "CP9002": "no usable NVIDIA GPU",
     "CP9003": "neither NVRTC nor nvcc can be found",
+    "CP9011": "compute-sanitizer is not installed, and no emulator is there to check instead",
+    "CP9012": "a check for memory and order faults could not be run",
     "CP9101": "the port is slower than the spec allows",
     "CP9102": "the measurement is too noisy to compare",
     "CP9103": "the timed runs' outputs differ from the original's",

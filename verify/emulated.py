@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import queue
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from verify.parity import not_compared
 from verify.plan import plan
 from verify.references import reference_for
 from verify.sides import EMULATED_ORIGINAL, EMULATED_PORT, ChildSide, SideError
+from verify.slots import Pool
 from verify.spec import Spec
 from verify.verdict import StageResult, Status
 
@@ -83,28 +81,8 @@ def _with_counts(spec: Spec, found: StageResult, original: Watched, port: Watche
     return found.model_copy(update={"parity": found.parity.model_copy(update={"counts": facts})})
 
 
-class Slots:
+class Slots(Pool[Slot]):
     """As many slots as targets run at a time, each made when it is first needed."""
 
     def __init__(self, arch: str, timeout: float) -> None:
-        self._arch = arch
-        self._timeout = timeout
-        self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
-        self._made: list[Slot] = []
-
-    @contextmanager
-    def one(self) -> Iterator[Slot]:
-        """A slot for the calling thread alone."""
-        try:
-            slot = self._free.get_nowait()
-        except queue.Empty:
-            slot = Slot(self._arch, self._timeout)
-            self._made.append(slot)
-        try:
-            yield slot
-        finally:
-            self._free.put(slot)
-
-    def close(self) -> None:
-        for slot in self._made:
-            slot.close()
+        super().__init__(lambda: Slot(arch, timeout))

@@ -211,8 +211,11 @@ class ToolFacts(Strict):
 
 
 class SanitizeFacts(Strict):
+    """`left_out` says of cases that no tool ran why."""
+
     tools: list[ToolFacts]
     findings: list[FindingFacts] = Field(default_factory=list)
+    left_out: dict[str, str] = Field(default_factory=dict)
 
 
 class Timing(Strict):

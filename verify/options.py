@@ -35,7 +35,9 @@ class Options:
     write: bool = True
 
     def wants(self, stage: StageName) -> bool:
-        """True for the stages asked for and those that they stand on."""
+        """True for the stages asked for and those that they stand on. Times do not stand on sanitize."""
+        if stage == "sanitize":
+            return stage in self.stages
         return any(STAGES.index(stage) <= STAGES.index(s) for s in self.stages)
 
 

@@ -22,7 +22,9 @@ TOOLS: tuple[Tool, ...] = get_args(Tool)
 _ENTRY = ("-P", "-m", "verify.sanitize_worker")
 # The tool gives up on a program that touches no GPU for this long; importing the DSL comes first.
 _LAUNCH_SECONDS = 300
-_PRINTED = 200  # reports of one process
+# Reports of one process, a few hundred bytes each. Hazards come byte by byte; when the number is reached the
+# tool is mute, so a process that told anything is not asked again.
+_PRINTED = 20_000
 _COMMON = (
     f"--launch-timeout={_LAUNCH_SECONDS}",
     f"--print-limit={_PRINTED}",
@@ -33,8 +35,9 @@ _COMMON = (
 _OWN: Mapping[Tool, tuple[str, ...]] = {
     # Memory after each allocation that belongs to nobody: the next buffer is no place to land in.
     "memcheck": ("--padding=4096", "--destroy-on-device-error=kernel"),
-    "racecheck": ("--racecheck-report=all", "--racecheck-detect-level=info"),
-    "initcheck": (),
+    # Hazards name both threads, which the analysis of them does not.
+    "racecheck": ("--racecheck-report=hazard", "--racecheck-detect-level=info", "--print-level=info"),
+    "initcheck": ("--check-api-memory-access=no",),
     "synccheck": (),
 }
 
