@@ -22,6 +22,7 @@ from verify.original_side import BuiltOriginal, build_original
 from verify.parity import Reference, not_compared, run_parity
 from verify.plan import Run, plan
 from verify.references import reference_for
+from verify.sanitized import Sanitizing, Subject
 from verify.sides import ORIGINAL, PORT, ChildSide, SideError
 from verify.spec import Spec
 from verify.verdict import StageResult, Status
@@ -89,26 +90,32 @@ def on_gpu(
     options: Options,
     quiet: Quiet,
     slots: Slots | None = None,
+    sanitizing: Sanitizing | None = None,
 ) -> list[StageResult]:
-    """The parity stage, then the bench stage if it passed. The original is built first. With `slots` the
-    machine code of both sides is doubted: compared with its PTX in the emulator."""
+    """The parity stage, then the sanitize and the bench stage if it passed. The original is built first. With
+    `slots` the machine code of both sides is doubted: compared with its PTX in the emulator."""
     module = str((target / spec.port.module).resolve())
     place = str(target.resolve())
+    checks = sanitizing if options.wants("sanitize") else None
     with (
         tempfile.TemporaryDirectory(prefix="cuteport-build-") as folder,
         closing(ChildSide(PORT, {"target": place, "module": module}, gpu.arch, options.timeout)) as port,
     ):
         try:
             with closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as builder:
-                built = build_original(builder, place, gpu.arch, Path(folder))
+                built = build_original(builder, place, gpu.arch, Path(folder), lines=checks is not None)
         except SideError as e:
             return [not_compared(target, e)]
         cubin = Path(folder) / "cubin"
         load = {"target": place, "cubin": str(cubin), "names": built.names}
         with quiet.shared():
             parity = _parity(target, spec, load, port, gpu, options, built, slots)
-        if parity.status is not Status.PASSED or not options.wants("bench"):
-            return [parity]
+        done = [parity]
+        if parity.status is Status.PASSED and checks is not None:
+            with quiet.shared():
+                done.append(checks.serve(Subject(target, spec, options, Path(folder), built.names)))
+        if done[-1].status not in (Status.PASSED, Status.NOT_RUN) or not options.wants("bench"):
+            return done
         assert parity.parity is not None
         with quiet.alone():
             job = BenchJob(
@@ -130,7 +137,7 @@ def on_gpu(
                 lambda: ceilings(gpu.arch, matrix),
                 lambda: first_build(place, gpu.arch, options.timeout),
             )
-        return [parity, bench]
+        return [*done, bench]
 
 
 def _parity(

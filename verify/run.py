@@ -24,6 +24,8 @@ from verify.environment import describe
 from verify.gpu import Quiet, on_gpu
 from verify.isolate import end_all
 from verify.options import Options
+from verify.sanitize import of_emulated_parity
+from verify.sanitized import Sanitizing
 from verify.spec import Spec
 from verify.spec_check import load_checked
 from verify.spec_file import SpecError
@@ -125,12 +127,15 @@ def _runner(where: Where, options: Options) -> Iterator[Callable[[Path, Spec], l
         with closing(Slots(where.arch, options.timeout)) as beside:
             # With an emulator beside the GPU, the machine code is doubted.
             doubters = None if emulator_gap()[1] else beside
-            yield lambda target, spec: on_gpu(target, spec, gpu, options, quiet, doubters)
+            with closing(Sanitizing(where.arch, options.timeout, doubters)) as sanitizing:
+                yield lambda target, spec: on_gpu(target, spec, gpu, options, quiet, doubters, sanitizing)
         return
 
     def emulate(target: Path, spec: Spec) -> list[StageResult]:
         with slots.one() as slot:
-            return [slot.serve(target, spec, options)]
+            parity = slot.serve(target, spec, options)
+        looked = parity.status is Status.PASSED and options.wants("sanitize")
+        return [parity, of_emulated_parity(parity)] if looked else [parity]
 
     with closing(Slots(where.arch, options.timeout)) as slots:
         yield emulate

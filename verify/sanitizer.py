@@ -22,9 +22,9 @@ TOOLS: tuple[Tool, ...] = get_args(Tool)
 _ENTRY = ("-P", "-m", "verify.sanitize_worker")
 # The tool gives up on a program that touches no GPU for this long; importing the DSL comes first.
 _LAUNCH_SECONDS = 300
-# Reports of one process, a few hundred bytes each. Hazards come byte by byte; when the number is reached the
-# tool is mute, so a process that told anything is not asked again.
+# Reports of one process, a few hundred bytes each; then the tool is mute. Hazards come byte by byte.
 _PRINTED = 20_000
+MOST_REPORTS = _PRINTED // 4  # after so many a worker is not asked again
 _COMMON = (
     f"--launch-timeout={_LAUNCH_SECONDS}",
     f"--print-limit={_PRINTED}",

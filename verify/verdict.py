@@ -169,6 +169,7 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         words = f"equals the original in {sum(r.counted for r in parity.parity.runs)} counted runs"
         words += " in the emulator" if parity.parity.device == "emulator" else ""
         words += f"; {parity.parity.mutation.words}" if parity.parity.mutation is not None else ""
+        words += _sanitized(got.get("sanitize"))
         bench = got.get("bench")
         if bench is not None and bench.bench is not None:
             words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"
@@ -185,3 +186,10 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         (f"{s.stage}: {s.message}" for s in stages if s.status is Status.NOT_RUN), "nothing was asked for"
     )
     return Status.NOT_RUN, f"nothing: {reason}"
+
+
+def _sanitized(stage: StageResult | None) -> str:
+    """What is proven of faults that right values can hide."""
+    if stage is None or stage.sanitize is None or stage.status is not Status.PASSED:
+        return "" if stage is None or stage.code is None else "; sanitizers not run"
+    return f"; sanitizers clean ({', '.join(dict.fromkeys(t.name for t in stage.sanitize.tools))})"
