@@ -84,6 +84,7 @@ CODES: dict[str, str] = {
     "CP8051": "the result depends on the order in which threads run",
     # what only compute-sanitizer tells
     "CP8061": "a fault that compute-sanitizer tells and no other code names",
+    "CP8062": "synccheck tells of threads of a block that do not meet, which right named barriers do too",
     # performance and environment
     "CP9001": "the CuTe DSL is missing or fails to import",
     "CP9002": "no usable NVIDIA GPU",

@@ -1,4 +1,4 @@
-"""Running the sanitize stage: workers under compute-sanitizer, or the emulator where there is none."""
+"""Running the sanitize stage: workers under compute-sanitizer, and the emulator, as far as there are any."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from verify.codes import CODES
 from verify.facts import FindingFacts, ToolFacts
-from verify.findings import Noted, SideName, gravest, read_findings
+from verify.findings import Noted, SideName, gravest, is_note, read_findings
 from verify.inputs import generate
 from verify.isolate import ChildDiedError, ChildTimeoutError
 from verify.options import Options
@@ -138,8 +138,9 @@ class _Checker:
         self._reports += sum(t.count for t in reports.told)
         if failure or reports.trouble or self._reports > MOST_REPORTS:
             self.close()  # a fault leaves nothing to work with, and at its limit the tool is mute
-        if not reports.told and (failure or reports.trouble):
-            raise SilentError("; ".join([*[failure] * bool(failure), *reports.trouble])[:600])
+        if (failure or reports.trouble) and all(is_note(t.code) for t in reports.told):
+            said = [t.message for t in reports.told]
+            raise SilentError("; ".join([*[failure] * bool(failure), *reports.trouble, *said])[:600])
         return reports.told
 
     def close(self) -> None:
@@ -158,43 +159,32 @@ class Checkers:
         self._tools = [_Checker(path, tool, arch, timeout) for tool in TOOLS]
         self._served = 0
 
-    def serve(self, subject: Subject) -> StageResult:
-        """The stage for one target."""
+    def check(self, subject: Subject, cases: Sequence[Case]) -> list[Checked]:
+        """What each tool says of each side of one target."""
         self._served += 1
         if self._served % _TARGETS_PER_WORKER == 0:
             self.close()
-        start = time.monotonic()
-        cases, left_out = chosen_cases(subject.spec, subject.options.cases)
         with ThreadPoolExecutor(len(self._tools)) as pool:
             rows = list(pool.map(lambda tool: [tool.side(s, subject, cases) for s in _SIDES], self._tools))
-        checked = [c for row in rows for c in row]
-        return judge(subject.target, checked, left_out, time.monotonic() - start)
+        return [c for row in rows for c in row]
 
     def close(self) -> None:
         for tool in self._tools:
             tool.close()
 
 
-def by_emulator(subject: Subject, slot: Slot) -> StageResult:
-    """The stage for one target whose values were compared on a GPU that has no compute-sanitizer."""
-    start = time.monotonic()
-    cases, left_out = chosen_cases(subject.spec, subject.options.cases)
-    fitting = []
-    for case in cases:
-        if why := too_large(resolve(subject.spec, case), "emulator"):
-            left_out[case.name] = why
-        else:
-            fitting.append(case)
+def by_emulator(subject: Subject, cases: Sequence[Case], slot: Slot) -> list[Checked]:
+    """What the emulator says of each side: races in global memory too, and reads of what nothing wrote in any
+    memory."""
     place = str(subject.target.resolve())
     ptx = str(subject.folder / "ptx.lines")
     slot.original.reload({"target": place, "ptx": ptx, "names": dict(subject.names)})
     slot.port.reload({"target": place, "module": subject.module, "arch": slot.arch})
-    checked = []
-    for side, child in (("original", slot.original), ("port", slot.port)):
-        facts = ToolFacts(name="emulator", side=cast(SideName, side))
-        run = _emulated(facts.side, child)
-        checked.append(_through(fitting, subject, facts, run))
-    return judge(subject.target, checked, left_out, time.monotonic() - start)
+    children: dict[SideName, Side] = {"original": slot.original, "port": slot.port}
+    return [
+        _through(cases, subject, ToolFacts(name="emulator", side=side), _emulated(side, children[side]))
+        for side in _SIDES
+    ]
 
 
 def _emulated(side: SideName, child: Side) -> _Run:
@@ -213,7 +203,7 @@ def _emulated(side: SideName, child: Side) -> _Run:
 
 
 class Sanitizing:
-    """Whatever this machine has for the stage on a GPU: compute-sanitizer, or the emulator's `slots`, or
+    """What this machine has for the stage on a GPU: compute-sanitizer, the emulator's `slots`, both, or
     neither. May be used from several threads; close it."""
 
     def __init__(self, arch: str, timeout: float, slots: Slots | None) -> None:
@@ -223,19 +213,27 @@ class Sanitizing:
 
     def serve(self, subject: Subject) -> StageResult:
         """The stage for one target whose values are right."""
+        if self._path is None and self._slots is None:
+            return StageResult(
+                stage="sanitize",
+                target=str(subject.target),
+                status=Status.NOT_RUN,
+                code="CP9011",
+                message=f"{CODES['CP9011']}: {emulator_gap()[1]}",
+            )
+        start = time.monotonic()
+        cases, left_out = chosen_cases(subject.spec, subject.options.cases)
+        checked: list[Checked] = []
         if self._path is not None:
             with self._checkers.one() as checkers:
-                return checkers.serve(subject)
+                checked += checkers.check(subject, cases)
         if self._slots is not None:
+            large = {c.name: too_large(resolve(subject.spec, c), "emulator") for c in cases}
             with self._slots.one() as slot:
-                return by_emulator(subject, slot)
-        return StageResult(
-            stage="sanitize",
-            target=str(subject.target),
-            status=Status.NOT_RUN,
-            code="CP9011",
-            message=f"{CODES['CP9011']}: {emulator_gap()[1]}",
-        )
+                checked += by_emulator(subject, [c for c in cases if not large[c.name]], slot)
+            if self._path is None:
+                left_out |= {name: why for name, why in large.items() if why}
+        return judge(subject.target, checked, left_out, time.monotonic() - start)
 
     def close(self) -> None:
         self._checkers.close()

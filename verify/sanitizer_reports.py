@@ -34,7 +34,8 @@ _SILENT = re.compile(
 _SPACES = {"global": "CP8001", "shared": "CP8002", "local": "CP8003"}
 _UNSET_SPACES = {"global": "CP8006", "shared": "CP8005", "local": "CP8007"}
 _HEADS = {"Warp assert": "CP8031", "Trace/breakpoint trap": "CP8032"}
-_BARRIERS = (("in warp", "CP8021"), ("in block", "CP8022"))
+# synccheck tells "in block" of right barriers too, where a part of the block waits at one of its own.
+_BARRIERS = (("in warp", "CP8021"), ("in block", "CP8062"))
 _HAZARDS = {
     "RAW": "a read after another thread's write",
     "WAR": "a write after another thread's read",
@@ -145,8 +146,8 @@ def _hazard(head: re.Match[str], lines: list[str]) -> Told | None:
     x, y = (_three([int(n) for n in m.groups()[1:4]]) for m in sides)
     what = _HAZARDS.get(head["kind"], f"{head['kind']} hazard")
     words = f"race in {head['space']} memory, {what}: "
-    words += f"{sides[0]['what'].lower()} by thread {_text(x)}{_near(first)}, "
-    words += f"{sides[1]['what'].lower()} by thread {_text(y)}{_near(second)}"
+    words += f"{sides[0]['what'].lower()} by thread {_text(x)}, "
+    words += f"{sides[1]['what'].lower()} by thread {_text(y)} at {_near(second)}"
     values = next((m for line in lines if (m := _VALUES.match(line))), None)
     same = head["kind"] == "WAW" and values is not None and values[1] == values[2]
     block = _three([int(n) for n in head.groups()[3:6]])
@@ -175,7 +176,7 @@ def _at(text: str) -> At | None:
 
 
 def _near(at: At) -> str:
-    return f" ({at.file}:{at.line})" if at.line else f" ({at.instruction})"
+    return f"{at.file}:{at.line}" if at.line else at.instruction
 
 
 def _three(numbers: list[int]) -> Three:

@@ -192,4 +192,5 @@ def _sanitized(stage: StageResult | None) -> str:
     """What is proven of faults that right values can hide."""
     if stage is None or stage.sanitize is None or stage.status is not Status.PASSED:
         return "" if stage is None or stage.code is None else "; sanitizers not run"
-    return f"; sanitizers clean ({', '.join(dict.fromkeys(t.name for t in stage.sanitize.tools))})"
+    ran = [t.name for t in stage.sanitize.tools if t.side == "port" and not t.why]
+    return f"; sanitizers clean ({', '.join(ran)})"

@@ -58,7 +58,8 @@ def test_a_right_port_passes_and_says_where(verdicts: dict[str, Verdict]) -> Non
     parity, bench = right.stage("parity"), right.stage("bench")
     assert parity is not None and parity.parity is not None and bench is not None
     assert right.status is Status.PASSED
-    assert right.proven == "equals the original in 11 counted runs in the emulator; speed not compared"
+    words = "equals the original in 11 counted runs in the emulator; sanitizers clean (emulator); "
+    assert right.proven == words + "speed not compared"
     assert parity.parity.device == "emulator"
     assert parity.parity.findings == []
     assert (bench.status, bench.code) == (Status.NOT_RUN, "CP9002")

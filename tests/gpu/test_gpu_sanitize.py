@@ -73,7 +73,8 @@ def stage(folder: Path) -> StageResult:
 
 def of(found: StageResult, side: str) -> list[FindingFacts]:
     assert found.sanitize is not None
-    return [f for f in found.sanitize.findings if f.side == side]
+    # The emulator, where it is there too, says the same in its own words.
+    return [f for f in found.sanitize.findings if f.side == side and f.message.startswith(TOOLS)]
 
 
 def line_of(text: str, part: str) -> int:
@@ -84,7 +85,7 @@ def test_a_clean_port_is_clean_under_every_tool(tmp_path: Path) -> None:
     found = stage(Path(shutil.copytree(TARGETS / "cuteport__reduce_sum", tmp_path / "t")))
     assert found.status is Status.PASSED, found.message
     assert found.sanitize is not None
-    assert [(t.name, t.side) for t in found.sanitize.tools] == [
+    assert [(t.name, t.side) for t in found.sanitize.tools if t.name != "emulator"] == [
         (tool, side) for tool in TOOLS for side in ("original", "port")
     ]
     assert all(len(t.cases) > 5 and not t.findings and not t.why for t in found.sanitize.tools)
@@ -134,4 +135,4 @@ def test_a_race_that_no_value_shows(tmp_path: Path) -> None:
 def test_the_verdict_says_it(tmp_path: Path) -> None:
     verdict = verify_target(write_target(tmp_path / "t", PORT), Options(stages=("sanitize",), timeout=60))
     assert verdict.status is Status.PASSED
-    assert "sanitizers clean (memcheck, racecheck, initcheck, synccheck)" in verdict.proven
+    assert "sanitizers clean (memcheck, racecheck, initcheck, synccheck" in verdict.proven

@@ -32,7 +32,8 @@ def test_every_kernel_of_every_file_is_in_the_table() -> None:
 
 def test_every_finding_of_the_table_is_a_code_and_every_code_is_found() -> None:
     listed = {c for p in pairs() for c in p.allowed()}
-    findings = {c for c in CODES if c.startswith("CP80")}
+    # CP806x: what compute-sanitizer alone tells.
+    findings = {c for c in CODES if c.startswith("CP80") and not c.startswith("CP806")}
     assert listed == findings
 
 
