@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, cast
 
+from verify.algorithm import in_lines as table
 from verify.certificate import CertificateError
 from verify.compile import ARCHES
 from verify.counts import in_lines
@@ -70,6 +71,7 @@ def _parser() -> _Parser:
         help="judge N changed ports too (alone: those that are missed easily, and some more), or all",
     )
     p.add_argument("--min-score", default="", metavar="X", help="fail where a smaller share is turned away")
+    p.add_argument("--algorithm", action="store_true", help="show how the two sides' code compares")
     p.add_argument("--json", action="store_true", help="one JSON document on stdout")
     return p
 
@@ -129,6 +131,12 @@ def _tell(verdict: Verdict, shown: Shown) -> None:
             shown.line(f"  {line}")
 
 
+def _tell_algorithm(verdict: Verdict, shown: Shown, whole: bool) -> None:
+    """The table of both sides' code, unless nothing in it is telling and nobody asked."""
+    for line in table(verdict.algorithm, whole=whole) if verdict.algorithm is not None else ():
+        shown.line(f"  {line}")
+
+
 def _tell_bug(error: Exception) -> None:
     traceback.print_exception(error)
     print("this is a bug in verify", file=sys.stderr)
@@ -159,12 +167,14 @@ def check(
     certificate: Path | None = None,
     on_bug: Callable[[Exception], None] = _tell_bug,
     shown: Shown | None = None,
+    algorithm: bool = False,
 ) -> int:
     """Verify the targets in `dirs`, or do again what `certificate` tells of; returns the exit code of the
     README's table.
 
     `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error,
     `shown` of everything else.
+    `algorithm` shows the whole comparison of the two sides' code, also where nothing in it is telling.
     """
     shown = shown or Shown()
     verdicts: list[Verdict] = []
@@ -179,6 +189,7 @@ def check(
         for verdict in verify_targets(targets, options, lambda r: _progress(r, shown)):
             verdicts.append(verdict)
             _tell(verdict, shown)
+            _tell_algorithm(verdict, shown, algorithm)
         code = made.exit_code if made else exit_code(verdicts, options.min_score)
     except CertificateError as e:
         failure = f"CP6011: {e}"
@@ -242,7 +253,7 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as e:
         parser.error(str(e))
     try:
-        return check(dirs, options, as_json=args.json, certificate=args.replay)
+        return check(dirs, options, as_json=args.json, certificate=args.replay, algorithm=args.algorithm)
     except OSError as e:  # of stdout: its reader left, or its disk is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"the output can't be written: {e.strerror}", file=sys.stderr)

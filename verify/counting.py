@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from verify.counts import CountFacts, counts_of
 from verify.facts import RunFacts
@@ -21,7 +22,7 @@ class Watched:
     def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
         ran = self.side.run(case, inputs, repeat)
         if ran.opcodes and case not in self.first:
-            self.first[case] = SideRan({}, touched=ran.touched, opcodes=ran.opcodes)
+            self.first[case] = replace(ran, outputs={})
         return ran
 
     def restart(self) -> None:
@@ -43,6 +44,6 @@ def counted(spec: Spec, runs: Sequence[RunFacts], original: Watched, port: Watch
     old, new = original.first[chosen], port.first[chosen]
     return CountFacts(
         case=chosen,
-        original=counts_of(old.opcodes, old.touched),
-        port=counts_of(new.opcodes, new.touched),
+        original=counts_of(old.opcodes, old.touched, old.launches),
+        port=counts_of(new.opcodes, new.touched, new.launches),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,14 @@ class Moved(Counted):
     written: int
 
 
+class LaunchSize(Counted):
+    """One launch; `dynamic_shared` in bytes per block."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared: int = 0
+
+
 class SideCounts(Counted):
     """Sums over all threads; what a predicate switches off counts too. `loads` and `stores` are accesses to
     global memory by their width in bits; `barriers` are arrivals of threads. Variables of the module are not
@@ -37,6 +45,7 @@ class SideCounts(Counted):
     barriers: int = 0
     traffic: dict[str, Moved] = Field(default_factory=dict)
     traffic_bytes: int = 0
+    launches: list[LaunchSize] = Field(default_factory=list)
 
 
 class CountFacts(Counted):
@@ -47,8 +56,13 @@ class CountFacts(Counted):
     port: SideCounts
 
 
-def counts_of(opcodes: Mapping[str, int], touched: Mapping[str, tuple[int, int]]) -> SideCounts:
-    """The facts of one side, from counts per opcode and (read, written) bytes per buffer."""
+def counts_of(
+    opcodes: Mapping[str, int],
+    touched: Mapping[str, tuple[int, int]],
+    launches: Sequence[Sequence[int]] = (),
+) -> SideCounts:
+    """The facts of one side, from counts per opcode and (read, written) bytes per buffer; `launches` are rows
+    of grid, block and dynamic shared bytes."""
     classes: dict[str, int] = dict.fromkeys(CLASSES, 0)
     shared = {"ld": 0, "st": 0}
     barriers = 0
@@ -69,7 +83,13 @@ def counts_of(opcodes: Mapping[str, int], touched: Mapping[str, tuple[int, int]]
         barriers=barriers,
         traffic={n: Moved(read=r, written=w) for n, (r, w) in touched.items()},
         traffic_bytes=sum(r + w for r, w in touched.values()),
+        launches=[_launch(row) for row in launches],
     )
+
+
+def _launch(row: Sequence[int]) -> LaunchSize:
+    gx, gy, gz, bx, by, bz, dynamic = row
+    return LaunchSize(grid=(gx, gy, gz), block=(bx, by, bz), dynamic_shared=dynamic)
 
 
 def _bits(widths: Mapping[int, int]) -> dict[str, int]:

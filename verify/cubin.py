@@ -8,6 +8,7 @@ import struct
 from dataclasses import dataclass, field
 
 from verify.facts import CompileFacts, KernelResources
+from verify.instructions import read_code
 
 # Attributes of .nv.info (EIATTR_*), each a (symbol index, value) pair.
 _REGCOUNT, _FRAME_SIZE = 0x2F, 0x11
@@ -161,4 +162,5 @@ def facts(arch: str, seconds: float, ptx: str, cubin: bytes) -> CompileFacts:
         cubin_sha256=hashlib.sha256(cubin).hexdigest(),
         kernels=kernels,
         features=features(ptx),
+        code=read_code(ptx),
     )

@@ -49,6 +49,7 @@ class Emulation:
         self.session: Session | None = None
         self.options = RunOptions()
         self.seen: list[Ran] = []  # launches of the job at work
+        self.shapes: list[LaunchShape] = []  # theirs
         self._programs: dict[str, Program] = {}
 
     def program(self, ptx: str) -> Program:
@@ -74,6 +75,7 @@ class Emulation:
         program = self.program(launch.ptx)
         values = launch.values(parameter_sizes(program, launch.kernel))
         shape = LaunchShape(launch.grid, launch.block, launch.smem, launch.cluster, launch.cooperative)
+        self.shapes.append(shape)
         self.seen.append(program.run(launch.kernel, shape, values, self.device.memory, self.options))
 
     def symbol(self, ptx: str, name: str) -> tuple[int, int]:
@@ -134,6 +136,7 @@ def emulate_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     def launch(resolved: Resolved, addresses: dict[str, int]) -> None:
         if misfit := original.misfit(resolved, addresses):
             raise JobError("CP7025", misfit)
+        HELD.shapes.append(LaunchShape(resolved.grid, resolved.block, resolved.smem))
         HELD.seen.append(original.launch(resolved, addresses, HELD.options))
 
     return _emulate(job, "CP7002", launch)
@@ -166,7 +169,7 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
 
     budget = job.get("budget") or RunOptions().budget
     HELD.options = RunOptions(schedule=schedule_of(job["repeat"]), count=True, budget=budget)
-    HELD.seen = []
+    HELD.seen, HELD.shapes = [], []
     shifted = job.get("shifted", False)
     try:
         ran = _checked(lambda: run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], here, shifted))
@@ -181,6 +184,7 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
         executed.update(one.opcodes)
     steps = sum(one.steps for one in HELD.seen)
     seen = {"findings": found, "touched": touched, "opcodes": dict(executed), "steps": steps}
+    seen["launches"] = [[*s.grid, *s.block, s.smem] for s in HELD.shapes]
     return {**report(ran, Path(job["out"])), **seen}
 
 

@@ -7,6 +7,7 @@ from typing import Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from verify.counts import CountFacts
+from verify.instructions import CodeFacts
 
 
 class Strict(BaseModel):
@@ -33,6 +34,7 @@ class CompileFacts(Strict):
     cubin_sha256: str
     kernels: list[KernelResources]
     features: dict[str, int] = Field(default_factory=dict)  # counts of telling PTX instructions
+    code: CodeFacts | None = None
 
 
 class ErrorFacts(Strict):

@@ -15,6 +15,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from verify.algorithm import AlgorithmDiff
+from verify.algorithm_rows import difference
 from verify.baseline import baseline_of
 from verify.ceilings import measured
 from verify.certificate import sealed
@@ -218,6 +220,15 @@ def _close(
             note(_stage(name, target, Status.NOT_RUN, where.code, where.why))
 
 
+def _algorithm(stages: list[StageResult]) -> AlgorithmDiff | None:
+    """How the two sides' code differs, where both were compiled."""
+    port = next((s.compile for s in stages if s.compile is not None), None)
+    parity = next((s.parity for s in stages if s.parity is not None), None)
+    if port is None or parity is None or parity.original is None:
+        return None
+    return difference(parity.original, port, parity.counts)
+
+
 def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, options: Options) -> Verdict:
     status, proven = conclude(stages)
     told = measured() if where.gpu is not None else None
@@ -227,6 +238,7 @@ def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, 
         status=status,
         proven=proven,
         stages=stages,
+        algorithm=_algorithm(stages),
         hashes=hashes(target, spec),
         environment=describe(where.gpu, told.model_dump(mode="json") if told else None),
         seed=options.seed,

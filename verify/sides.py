@@ -70,6 +70,7 @@ class SideRan:
     touched: dict[str, tuple[int, int]] = field(default_factory=dict)
     opcodes: dict[str, int] = field(default_factory=dict)
     steps: int = 0  # of the emulator's budget
+    launches: list[list[int]] = field(default_factory=list)  # grid, block, dynamic shared bytes of each
 
 
 class Side(Protocol):
@@ -202,6 +203,7 @@ class ChildSide:
             {n: (int(r), int(w)) for n, (r, w) in reply.get("touched", {}).items()},
             reply.get("opcodes", {}),
             steps=reply.get("steps", 0),
+            launches=reply.get("launches", []),
         )
 
 

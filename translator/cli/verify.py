@@ -51,9 +51,13 @@ def verify(
             help="Do again what this verdict.json says was done, and say what differs; DIR is its target.",
         ),
     ] = None,
+    algorithm: Annotated[
+        bool,
+        typer.Option("--algorithm", help="Show how the two sides' code compares, also where it is alike."),
+    ] = False,
     as_json: Json = False,
 ) -> int:
-    """Check ports again from their folders alone: static checks, compilation, values, time."""
+    """Check ports again from their folders alone: static checks, compilation, values, faults, time."""
     from translator.live import shown
     from translator.runs import record_bug
     from verify.__main__ import check, dirs_of, stages_of
@@ -100,4 +104,5 @@ def verify(
         certificate=certificate,
         on_bug=lambda e: typer.echo(record_bug(e), err=True),
         shown=shown(),
+        algorithm=algorithm,
     )
