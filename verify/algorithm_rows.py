@@ -13,10 +13,11 @@ from verify.counts import CountFacts, LaunchSize, SideCounts
 from verify.facts import CompileFacts
 from verify.instructions import CodeFacts
 
-# Where numbers of two compilers are far enough apart to be another program: measured over the targets, whose
-# ports keep the original's algorithm, the largest ratios are 1.2 (instructions) and 1.0 (bytes).
+# What is another program rather than another compiler. The ports of the 24 targets keep the original's
+# algorithm: they execute at most 1.04 times its instructions and 1.40 times its float instructions, take at
+# most 1.47 times its registers, and make just as many accesses, to as many bytes.
 _MUCH_MORE = 1.5
-_MORE_BYTES = 1.1
+_MORE = 1.1
 _MANY_REGISTERS = 64  # up to here a multiprocessor holds 1024 threads whatever the number is
 
 _Telling = Callable[[Value, Value], str]
@@ -55,7 +56,7 @@ def _presence(what: str, *, lost: str = "", appears: str = "") -> _Telling:
 def _narrower(what: str) -> _Telling:
     def telling(old: Value, new: Value) -> str:
         if isinstance(old, int) and isinstance(new, int) and 32 < old > new > 0:
-            return f"vector {what} lost: {new} bits at a time at most, the original's are {old}"
+            return f"narrower {what}: {new} bits at a time at most, the original's are {old}"
         return ""
 
     return telling
@@ -241,15 +242,15 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         "traffic", "distinct bytes moved", "memory", "executed", lambda c: c.traffic_bytes,
-        _grows("bytes moved", _MORE_BYTES), "bytes",
+        _grows("bytes moved", _MORE), "bytes",
     ),
     _Rule(
         "executed_loads", "global loads executed", "memory", "executed", lambda c: sum(c.loads.values()),
-        _grows("loads", _MUCH_MORE),
+        _grows("loads", _MORE),
     ),
     _Rule(
         "executed_stores", "global stores executed", "memory", "executed", lambda c: sum(c.stores.values()),
-        _grows("stores", _MUCH_MORE),
+        _grows("stores", _MORE),
     ),
     _Rule(
         "atomics", "atomics", "order", "ptx", _kinds("atomics"),
@@ -260,7 +261,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         "executed_atomics", "atomics executed", "order", "executed", _executed("atomic"),
-        _grows("atomics", _MORE_BYTES),
+        _grows("atomics", _MORE),
     ),
     _Rule(
         "barriers", "barriers", "order", "ptx", lambda c: c.barriers,
