@@ -12,9 +12,9 @@ from verify.algorithm import AlgorithmDiff
 from verify.algorithm_rows import difference
 from verify.compile import compile_ports, job_of
 from verify.facts import CompileFacts
-from verify.gpu import build_original
+from verify.original_side import build_original
 from verify.sides import ORIGINAL, ChildSide
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 
 pytest.importorskip("cutlass")
 pytest.importorskip("cuda.bindings.nvrtc")

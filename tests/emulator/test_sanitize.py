@@ -15,12 +15,12 @@ from saxpy_target import PORT, SPEC, write_target
 
 from verify import sanitized
 from verify.emulated import Slots
-from verify.gpu import build_original
 from verify.options import Options
+from verify.original_side import build_original
 from verify.run import verify_target
 from verify.sanitized import Sanitizing, Subject
 from verify.sides import ORIGINAL, ChildSide
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
 from verify.where import emulator_gap
 

@@ -25,7 +25,7 @@ from verify.sanitize import Checked, chosen_cases, findings_of, judge
 from verify.sanitized import Checkers, Sanitizing, Subject
 from verify.sanitizer import TOOLS, find_sanitizer, version_of
 from verify.sanitizer_reports import At, Told
-from verify.spec import load_spec
+from verify.spec_file import load_spec
 from verify.verdict import StageResult, Status
 
 HERE = Path(__file__).parent
