@@ -25,10 +25,11 @@ _NOT_RUN = ("skipped", "too large", "a grid side is 0")  # notes of parity's run
 
 @dataclass(slots=True)
 class Checked:
-    """What one tool said of one side."""
+    """What one tool said of one side; `slow` is the case that it took too long for, and how long."""
 
     facts: ToolFacts
     findings: list[FindingFacts] = field(default_factory=list)
+    slow: dict[str, str] = field(default_factory=dict)
 
 
 def chosen_cases(spec: Spec, names: Sequence[str]) -> tuple[list[Case], dict[str, str]]:
@@ -83,8 +84,7 @@ def _linear(place: Three, size: Three) -> int:
 def judge(
     target: Path, checked: Sequence[Checked], left_out: dict[str, str], seconds: float = 0.0
 ) -> StageResult:
-    """The stage's result from what every tool said of both sides. Beside compute-sanitizer the emulator may
-    have nothing to say of a kernel that it does not know."""
+    """The stage's result from what every tool said of both sides."""
     suspect = {f.code for c in checked if c.facts.side == "original" for f in c.findings}
     found = [
         f.model_copy(update={"inherited": f.side == "port" and f.code in suspect})
@@ -96,13 +96,15 @@ def judge(
         target=str(target),
         status=Status.PASSED,
         seconds=round(seconds, 3),
-        sanitize=SanitizeFacts(tools=[c.facts for c in checked], findings=found, left_out=left_out),
+        sanitize=SanitizeFacts(
+            tools=[c.facts for c in checked], findings=found, left_out=left_out | _slow(checked)
+        ),
     )
     own = gravest(f for f in found if f.side == "port" and not f.inherited)
     both = gravest(f for f in found if f.inherited)
     original = gravest(f for f in found if f.side == "original")
     port = [c.facts for c in checked if c.facts.side == "port"]
-    needed = [f for f in port if f.name != "emulator"] or port
+    needed = _needed(port)
     why = [f"{f.name}: {f.why}" for f in needed if f.why]
     if own is not None:
         return _with(result, status_of_finding(own), own.code, _told(own), own)
@@ -117,7 +119,25 @@ def judge(
     if original is not None:
         words = f"the original alone: {original.code} {_told(original)}"
         return result.model_copy(update={"message": words})
-    return result
+    idle = [f"{f.name}: {f.why}" for f in port if f.why]
+    return result.model_copy(update={"message": f"not run: {'; '.join(idle)}"}) if idle else result
+
+
+def _needed(port: Sequence[ToolFacts]) -> list[ToolFacts]:
+    """The tools that must have run: those of compute-sanitizer, unless none of them works here and the
+    emulator does. The emulator may have nothing to say of a kernel that it does not know."""
+    tools = [f for f in port if f.name != "emulator"]
+    emulator = [f for f in port if f.name == "emulator"]
+    stands_in = any(f.cases for f in emulator) and not any(f.cases for f in tools)
+    return emulator if stands_in or not tools else tools
+
+
+def _slow(checked: Sequence[Checked]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for c in checked:
+        for case, why in c.slow.items():
+            found.setdefault(case, []).append(f"{c.facts.name} of the {c.facts.side}: {why}")
+    return {case: "; ".join(words) for case, words in found.items()}
 
 
 def _with(

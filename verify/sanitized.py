@@ -60,16 +60,21 @@ class Subject:
 
 
 class SilentError(Exception):
-    """A tool gave no result; the text says why."""
+    """A tool gave no result; the text says why. `slow`: it had too little time."""
+
+    def __init__(self, why: str, slow: bool = False) -> None:
+        super().__init__(why)
+        self.slow = slow
 
 
 _Run = Callable[[Case, Resolved, Inputs], list[FindingFacts]]
 
 
 def _through(cases: Sequence[Case], subject: Subject, facts: ToolFacts, run: _Run) -> Checked:
-    """The cases in order, up to the first that shows a fault: more of them would say the same."""
+    """The cases in order, up to the first that shows a fault: more of them would say the same. After smaller
+    cases, a typical one that takes too long is left out."""
     start = time.monotonic()
-    noted, done, why = Noted(), list[str](), ""
+    noted, done, why, slow = Noted(), list[str](), "", dict[str, str]()
     for case in cases:
         resolved = resolve(subject.spec, case)
         with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
@@ -77,7 +82,10 @@ def _through(cases: Sequence[Case], subject: Subject, facts: ToolFacts, run: _Ru
             try:
                 found = run(case, resolved, inputs)
             except SilentError as e:
-                why = f"case {case.name}: {e}"
+                if e.slow and done and case.role == "typical":
+                    slow[case.name] = str(e)
+                else:
+                    why = f"case {case.name}: {e}"
                 break
         done.append(case.name)
         noted.add(found)
@@ -85,7 +93,7 @@ def _through(cases: Sequence[Case], subject: Subject, facts: ToolFacts, run: _Ru
             break
     told = {"cases": done, "findings": len(noted.all), "why": why}
     seconds = round(time.monotonic() - start, 3)
-    return Checked(facts.model_copy(update={**told, "seconds": seconds}), noted.all)
+    return Checked(facts.model_copy(update={**told, "seconds": seconds}), noted.all, slow)
 
 
 class _Checker:
@@ -125,13 +133,13 @@ class _Checker:
         """Run a job; what the tool told while it ran. SilentError where it did not run and the tool says
         nothing of the kernel."""
         watcher = self._open()
-        failure = ""
+        failure, slow = "", False
         try:
             reply = watcher.ask(job, timeout)
             if not reply["ok"]:
                 failure = f"{reply.get('code') or ''} {reply['message'].splitlines()[0][:300]}".strip()
         except ChildTimeoutError:
-            failure = f"no answer within {timeout:.0f} s"
+            failure, slow = f"no answer within {timeout:.0f} s", True
         except ChildDiedError as e:
             failure = f"{e.how}; last output: {e.log.strip()[-300:] or '(none)'}"
         reports = read_reports(watcher.told())
@@ -140,7 +148,8 @@ class _Checker:
             self.close()  # a fault leaves nothing to work with, and at its limit the tool is mute
         if (failure or reports.trouble) and all(is_note(t.code) for t in reports.told):
             said = [t.message for t in reports.told]
-            raise SilentError("; ".join([*[failure] * bool(failure), *reports.trouble, *said])[:600])
+            why = "; ".join([*[failure] * bool(failure), *reports.trouble, *said])
+            raise SilentError(why[:600], slow and not said)
         return reports.told
 
     def close(self) -> None:
@@ -196,7 +205,8 @@ def _emulated(side: SideName, child: Side) -> _Run:
         except SideError as e:
             if e.how != "refused":
                 child.restart()
-            raise SilentError(f"{e.code} {e.message.splitlines()[0][:300] if e.message else e.how}") from e
+            words = e.message.splitlines()[0][:300] if e.message else e.how
+            raise SilentError(f"{e.code} {words}", e.how == "timeout") from e
         return found
 
     return run
