@@ -133,7 +133,11 @@ def _tell(verdict: Verdict, shown: Shown) -> None:
 
 def _tell_algorithm(verdict: Verdict, shown: Shown, whole: bool) -> None:
     """The table of both sides' code, unless nothing in it is telling and nobody asked."""
-    for line in table(verdict.algorithm, whole=whole) if verdict.algorithm is not None else ():
+    if verdict.algorithm is None or not (lines := table(verdict.algorithm, whole=whole)):
+        return
+    if shown.brief:
+        shown.line(f"{Path(verdict.target).name}: {verdict.algorithm.words}")
+    for line in lines if whole or not shown.brief else ():
         shown.line(f"  {line}")
 
 
