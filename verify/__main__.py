@@ -171,14 +171,12 @@ def check(
     certificate: Path | None = None,
     on_bug: Callable[[Exception], None] = _tell_bug,
     shown: Shown | None = None,
-    algorithm: bool = False,
 ) -> int:
     """Verify the targets in `dirs`, or do again what `certificate` tells of; returns the exit code of the
     README's table.
 
     `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error,
     `shown` of everything else.
-    `algorithm` shows the whole comparison of the two sides' code, also where nothing in it is telling.
     """
     shown = shown or Shown()
     verdicts: list[Verdict] = []
@@ -193,7 +191,7 @@ def check(
         for verdict in verify_targets(targets, options, lambda r: _progress(r, shown)):
             verdicts.append(verdict)
             _tell(verdict, shown)
-            _tell_algorithm(verdict, shown, algorithm)
+            _tell_algorithm(verdict, shown, options.algorithm)
         code = made.exit_code if made else exit_code(verdicts, options.min_score)
     except CertificateError as e:
         failure = f"CP6011: {e}"
@@ -251,13 +249,14 @@ def main(argv: list[str] | None = None) -> int:
         device=args.device,
         mutate=mutate,
         min_score=min_score,
+        algorithm=args.algorithm,
     )
     try:
         dirs = dirs_of(args.dirs, args.replay)
     except ValueError as e:
         parser.error(str(e))
     try:
-        return check(dirs, options, as_json=args.json, certificate=args.replay, algorithm=args.algorithm)
+        return check(dirs, options, as_json=args.json, certificate=args.replay)
     except OSError as e:  # of stdout: its reader left, or its disk is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"the output can't be written: {e.strerror}", file=sys.stderr)

@@ -11,9 +11,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Group = Literal["launch", "resources", "memory", "order", "arithmetic"]
-# cubin: what the machine code takes; ptx: how often it stands in the code; executed: sums over all threads of
-# one case in the emulator.
-Source = Literal["launch", "cubin", "ptx", "executed"]
+# cubin: what the machine code takes; ptx, sass: how often it stands in the code; executed: sums over all
+# threads of one case in the emulator.
+Source = Literal["launch", "cubin", "ptx", "sass", "executed"]
 Judgement = Literal["same", "port more", "port less", "differs", "unknown"]
 Value = int | str | None
 

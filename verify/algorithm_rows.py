@@ -5,6 +5,7 @@ Rows come from what other stages record; nothing is run here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -177,6 +178,27 @@ def _executed(kind: str) -> Callable[[SideCounts], Value]:
     return lambda counts: counts.classes.get(kind, 0)
 
 
+def _narrower_machine(what: str) -> _Telling:
+    def widest(value: Value) -> int:
+        return max((int(n) for n in re.findall(r"of (\d+)", str(value or ""))), default=0)
+
+    return lambda old, new: _narrower(what)(widest(old), widest(new))
+
+
+def _machine(kind: str) -> Callable[[Mapping[str, int]], Value]:
+    return lambda mix: mix.get(kind, 0)
+
+
+def _machine_accesses(mnemonic: str) -> Callable[[Mapping[str, int]], Value]:
+    """As in "12 of 32, 2 of 128 bits"."""
+
+    def of(mix: Mapping[str, int]) -> Value:
+        widths = sorted((int(k.split()[1]), n) for k, n in mix.items() if k.startswith(f"{mnemonic} "))
+        return ", ".join(f"{n} of {bits}" for bits, n in widths) + " bits" * bool(widths)
+
+    return of
+
+
 _PRECISION = {"f64": "double", "f32": "single", "f16": "half", "bf16": "bfloat16"}
 
 
@@ -221,8 +243,9 @@ _RULES: tuple[_Rule, ...] = (
         _narrower("stores"), "bits",
     ),
     _Rule(
+        # The assembler makes wide ones of narrow ones here, where it sees that they lie side by side.
         "shared_load_width", "widest shared load", "memory", "ptx", _widest("loads", "shared"),
-        _narrower("loads of shared memory"), "bits",
+        _never, "bits",
     ),
     _Rule("global_loads", "global loads", "memory", "ptx", _count("loads", "global", "generic"), _never),
     _Rule("global_stores", "global stores", "memory", "ptx", _count("stores", "global", "generic"), _never),
@@ -310,6 +333,33 @@ _RULES: tuple[_Rule, ...] = (
         "executed_float", "float instructions executed", "arithmetic", "executed", _executed("float"),
         _grows("float instructions", _MUCH_MORE),
     ),
+    *(
+        _Rule(f"machine_{key}", name, "arithmetic", "sass", _machine(key), _never)
+        for key, name in (
+            ("instructions", "machine instructions"),
+            ("integer", "  on integers and addresses"),
+            ("float", "  on floats"),
+            ("special", "  special functions"),
+            ("convert", "  conversions"),
+            ("matrix", "  tensor cores"),
+            ("move", "  moves and constants"),
+            ("memory", "  memory"),
+            ("control", "  control flow"),
+            ("sync", "  barriers and fences"),
+            ("warp", "  between lanes"),
+        )
+    ),
+    *(
+        _Rule(f"machine_{key}", name, "memory", "sass", _machine_accesses(key), telling)
+        for key, name, telling in (
+            ("LDG", "machine loads, global", _never),
+            ("STG", "machine stores, global", _never),
+            ("LDS", "machine loads, shared", _narrower_machine("loads of shared memory")),
+            ("STS", "machine stores, shared", _narrower_machine("stores to shared memory")),
+            ("LDL", "machine loads, local", _never),
+            ("STL", "machine stores, local", _never),
+        )
+    ),
 )  # fmt: skip
 
 
@@ -341,6 +391,8 @@ def _rows(original: CompileFacts, port: CompileFacts, counts: CountFacts | None)
 def _value(rule: _Rule, facts: CompileFacts, counts: SideCounts | None) -> Value:
     if rule.source == "cubin":
         return rule.of(facts)
+    if rule.source == "sass":
+        return rule.of(facts.machine) if facts.machine else None
     side = facts.code if rule.source == "ptx" else counts
     return None if side is None else rule.of(side)
 

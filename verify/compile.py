@@ -27,20 +27,22 @@ _JOBS_PER_CHILD = 48  # compiled modules stay in a child's memory
 @dataclass(frozen=True, slots=True)
 class CompileJob:
     """`target` names the job in its result; `block` is the launch block in threads, `level` the optimisation
-    level of the machine code where the spec pins one."""
+    level of the machine code where the spec pins one. `disassemble`: say what instructions that has."""
 
     target: str
     module: Path
     entry: str
     block: Dim3
     level: int | None = None
+    disassemble: bool = False
 
 
-def job_of(target: Path, spec: Spec) -> CompileJob:
+def job_of(target: Path, spec: Spec, *, disassemble: bool = False) -> CompileJob:
     """The job for a target folder; its block is that of the first typical case. ExprError for a bad one."""
     case = next((c for c in spec.case if c.role == "typical"), spec.case[0])
     module = (target / spec.port.module).resolve()
-    return CompileJob(str(target), module, spec.port.entry, resolve(spec, case).block, spec.port.opt_level)
+    block = resolve(spec, case).block
+    return CompileJob(str(target), module, spec.port.entry, block, spec.port.opt_level, disassemble)
 
 
 def child_env(arch: str, dump: Path) -> dict[str, str]:
@@ -105,7 +107,7 @@ class CompileChild:
             return _failed(job, reply.get("code") or "CP6102", reply["message"], seconds, reply.get("line"))
         try:
             ptx, cubin = (out / "ptx").read_text(encoding="utf-8"), (out / "cubin").read_bytes()
-            found = facts(self.arch, reply["seconds"], ptx, cubin)
+            found = facts(self.arch, reply["seconds"], ptx, cubin, disassemble=job.disassemble)
         except (OSError, ValueError) as e:
             return _failed(job, "CP6105", str(e), seconds)
         return StageResult(

@@ -7,6 +7,7 @@ import re
 import struct
 from dataclasses import dataclass, field
 
+from verify.disassembly import machine_code_mix
 from verify.facts import CompileFacts, KernelResources
 from verify.instructions import read_code
 
@@ -139,8 +140,9 @@ def features(ptx: str) -> dict[str, int]:
     return {name: n for name, n in counts.items() if n}
 
 
-def facts(arch: str, seconds: float, ptx: str, cubin: bytes) -> CompileFacts:
-    """Everything the compile stage records about one build. ValueError for a cubin that can't be read."""
+def facts(arch: str, seconds: float, ptx: str, cubin: bytes, *, disassemble: bool = False) -> CompileFacts:
+    """Everything the compile stage records about one build; taking machine code apart costs half a second.
+    ValueError for a cubin that can't be read."""
     local = _local_arrays(ptx)
     kernels = [
         KernelResources(
@@ -163,4 +165,5 @@ def facts(arch: str, seconds: float, ptx: str, cubin: bytes) -> CompileFacts:
         kernels=kernels,
         features=features(ptx),
         code=read_code(ptx),
+        machine=machine_code_mix(cubin) if disassemble else {},
     )

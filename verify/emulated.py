@@ -40,7 +40,9 @@ class Slot:
         place = str(target.resolve())
         with tempfile.TemporaryDirectory(prefix="cuteport-build-") as folder:
             try:
-                built = build_original(self.original, place, self.arch, Path(folder), lines=True)
+                built = build_original(
+                    self.original, place, self.arch, Path(folder), lines=True, disassemble=options.algorithm
+                )
             except SideError as e:
                 return not_compared(target, e)
             ptx = str(Path(folder) / "ptx.lines")

@@ -35,6 +35,7 @@ class CompileFacts(Strict):
     kernels: list[KernelResources]
     features: dict[str, int] = Field(default_factory=dict)  # counts of telling PTX instructions
     code: CodeFacts | None = None
+    machine: dict[str, int] = Field(default_factory=dict)  # see disassembly; only where it was asked for
 
 
 class ErrorFacts(Strict):

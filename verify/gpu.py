@@ -103,7 +103,10 @@ def on_gpu(
     ):
         try:
             with closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as builder:
-                built = build_original(builder, place, gpu.arch, Path(folder), lines=checks is not None)
+                built = build_original(
+                    builder, place, gpu.arch, Path(folder),
+                    lines=checks is not None, disassemble=options.algorithm,
+                )  # fmt: skip
         except SideError as e:
             return [not_compared(target, e)]
         cubin = Path(folder) / "cubin"

@@ -19,8 +19,8 @@ class Options:
     """What to run; a stage brings those that it stands on. `cases` empty means all; `arch` empty means the
     GPU's own, or sm_90a where there is none. `device` auto is the GPU where there is one, otherwise the
     emulator. `timeout` is seconds per compile and per run of a case. `mutate` is how many mutants of a port
-    that passed are tried; `min_score` fails a target that turns away a smaller share of them. `write` leaves
-    verdict.json in the target's folder."""
+    that passed are tried; `min_score` fails a target that turns away a smaller share of them. `algorithm`
+    takes machine code apart too. `write` leaves verdict.json in the target's folder."""
 
     stages: tuple[StageName, ...] = STAGES
     cases: tuple[str, ...] = ()
@@ -32,6 +32,7 @@ class Options:
     device: DeviceChoice = "auto"
     mutate: Mutate | None = None
     min_score: float | None = None
+    algorithm: bool = False
     write: bool = True
 
     def wants(self, stage: StageName) -> bool:

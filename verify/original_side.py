@@ -34,11 +34,12 @@ def build_original(
     lines: bool = False,
     level: int | None = None,
     original: Mapping[str, str] | None = None,
+    disassemble: bool = False,
 ) -> BuiltOriginal:
     """Build the original in `child`; cubin and PTX go to `folder`. SideError where it does not build.
 
     `original` replaces keys of the spec's [original]: another source, another kernel. `level` is that of the
-    machine code.
+    machine code, `disassemble` says what instructions that has.
     """
     job = {"do": "build_original", "target": place, "arch": arch, "out": str(folder), "lines": lines}
     job |= {"level": level, "original": dict(original or {})}
@@ -46,5 +47,5 @@ def build_original(
     ptx, cubin = (folder / "ptx").read_text(encoding="utf-8"), (folder / "cubin").read_bytes()
     words = "; ".join([reply["builder"], *(f"not by {t.splitlines()[0][:200]}" for t in reply["tried"])])
     options = (reply["builder"].partition(" (")[0], *reply["options"])
-    found = facts(arch, reply["seconds"], ptx, cubin)
+    found = facts(arch, reply["seconds"], ptx, cubin, disassemble=disassemble)
     return BuiltOriginal(reply["names"], found, words, options, tuple(reply["dropped"]))

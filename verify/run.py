@@ -105,7 +105,7 @@ def verify_targets(
 
     open_gates = [t for t, spec in specs.items() if note(check_static(t, spec.port.module, spec.port.entry))]
     if options.wants("compile"):
-        jobs = [job_of(t, specs[t]) for t in open_gates]
+        jobs = [job_of(t, specs[t], disassemble=options.algorithm) for t in open_gates]
         for result in compile_ports(jobs, where.arch, options.jobs, options.timeout):
             note(result)
     ready = [t for t in open_gates if done[str(t)][-1].stage == "compile" and _passed(done[str(t)])]

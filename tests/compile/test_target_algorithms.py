@@ -11,6 +11,7 @@ import pytest
 from verify.algorithm import AlgorithmDiff
 from verify.algorithm_rows import difference
 from verify.compile import compile_ports, job_of
+from verify.disassembly import find_nvdisasm
 from verify.facts import CompileFacts
 from verify.original_side import build_original
 from verify.sides import ORIGINAL, ChildSide
@@ -59,6 +60,26 @@ def test_a_tiled_product(diffs: dict[str, AlgorithmDiff]) -> None:
         ("barriers", 2, 2),
         ("arithmetic_f32", 288, 288),
     ]
+
+
+@pytest.mark.skipif(find_nvdisasm() is None, reason="no nvdisasm")
+def test_machine_code_is_taken_apart_where_it_is_asked_for(tmp_path: Path) -> None:
+    target = TARGETS[0].parent / "cuteport__sgemm_tiled"
+    job = job_of(target, load_spec(target), disassemble=True)
+    (found,) = compile_ports([job], ARCH)
+    assert found.compile is not None
+    with closing(ChildSide(ORIGINAL, {}, ARCH, 60.0)) as builder:
+        original = build_original(builder, str(target.resolve()), ARCH, tmp_path, disassemble=True).facts
+    diff = difference(original, found.compile)
+    # PTX of the original loads 32 bits at a time; its assembler knows better.
+    assert values(diff, "machine_LDS", "machine_LDG") == [
+        ("machine_LDG", "24 of 32 bits", "24 of 32 bits"),
+        ("machine_LDS", "32 of 128 bits", "32 of 128 bits"),
+    ]
+    (total,) = [r for r in diff.rows if r.key == "machine_instructions"]
+    assert isinstance(total.original, int)
+    assert isinstance(total.port, int)
+    assert 500 < total.port < total.original < 700
 
 
 def test_vector_accesses(diffs: dict[str, AlgorithmDiff]) -> None:

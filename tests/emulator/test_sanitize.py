@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "unit/verify"))
 from saxpy_target import PORT, SPEC, write_target
 
 from verify import sanitized
+from verify.disassembly import find_nvdisasm
 from verify.emulated import Slots
 from verify.options import Options
 from verify.original_side import build_original
@@ -21,7 +22,7 @@ from verify.run import verify_target
 from verify.sanitized import Sanitizing, Subject
 from verify.sides import ORIGINAL, ChildSide
 from verify.spec_file import load_spec
-from verify.verdict import StageResult, Status
+from verify.verdict import StageResult, Status, Verdict
 from verify.where import emulator_gap
 
 pytest.importorskip("cutlass")
@@ -108,6 +109,24 @@ def test_in_the_emulator_parity_is_the_check(tmp_path: Path) -> None:
     ]
     assert set(stage.sanitize.left_out) == {"empty"}
     assert "; sanitizers clean (emulator); speed not compared" in verdict.proven
+
+
+def test_the_verdict_compares_the_algorithms(tmp_path: Path) -> None:
+    target = write_target(tmp_path / "t", PORT)
+    verdict = verify_target(target, Options(device="emulator", stages=("parity",), algorithm=True))
+    assert verdict.algorithm is not None
+    assert verdict.algorithm.case == "typical"
+    rows = {r.key: (r.original, r.port) for r in verdict.algorithm.rows}
+    assert rows["launches"] == (1, 1)
+    assert rows["grid"] == ("4x1x1", "4x1x1")
+    assert rows["block"] == ("256x1x1", "256x1x1")
+    assert rows["executed_loads"] == (2 * 1009, 2 * 1009)
+    assert rows["traffic"] == (3 * 4 * 1009, 3 * 4 * 1009)
+    assert rows["load_width"] == (32, 32)
+    assert ("machine_instructions" in rows) == (find_nvdisasm() is not None)
+    assert verdict.algorithm.telling == []
+    again = Verdict.model_validate_json((target / "verdict.json").read_text(encoding="utf-8"))
+    assert again.algorithm == verdict.algorithm
 
 
 def test_it_is_not_run_where_it_is_not_asked_for_or_parity_failed(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def verify(
         device=chosen,
         mutate=mutants,
         min_score=least,
+        algorithm=algorithm,
     )
     try:
         folders = dirs_of(list(dirs or ()), certificate)
@@ -104,5 +105,4 @@ def verify(
         certificate=certificate,
         on_bug=lambda e: typer.echo(record_bug(e), err=True),
         shown=shown(),
-        algorithm=algorithm,
     )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from verify.__main__ import _tell_algorithm
 from verify.algorithm import AlgorithmDiff, in_lines
 from verify.algorithm_rows import difference
 from verify.counts import CountFacts, LaunchSize, SideCounts, counts_of
+from verify.disassembly import find_nvdisasm, machine_code_mix, read_sass
 from verify.facts import CompileFacts, KernelResources
 from verify.instructions import CodeFacts, opcodes, read_code
+from verify.terminal import Shown
+from verify.verdict import Status, Verdict
 
 PTX = """
 .version 9.0
@@ -136,7 +140,7 @@ MMA_HALF = MMA.replace("tf32", "f16")
         (WIDE, PLAIN, {"load_width"}),
         (PLAIN, WIDE, set()),
         (PLAIN.replace("st.global.f32", "st.global.v2.f32"), PLAIN, {"store_width"}),
-        (SHARED.replace("ld.shared.f32", "ld.shared.v4.f32"), SHARED, {"shared_load_width"}),
+        (SHARED.replace("ld.shared.f32", "ld.shared.v4.f32"), SHARED, set()),  # the assembler joins them
         (SHARED, PLAIN, {"barriers"}),
         (PLAIN, SHARED, {"barriers"}),
         (ATOMIC, PLAIN, {"atomics"}),
@@ -235,3 +239,101 @@ def test_the_table_is_compact() -> None:
     whole = in_lines(diff, whole=True)
     assert whole[1] == "registers                          20    24"
     assert len(whole) == 1 + len(diff.rows)
+
+
+class Heard(Shown):
+    def __init__(self, brief: bool) -> None:
+        self.brief = brief
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.mark.parametrize(
+    ("original", "brief", "whole", "lines"),
+    [
+        (PLAIN, False, False, 0),
+        (PLAIN, True, False, 0),
+        (WIDE, False, False, 2),  # the head and a row
+        (WIDE, True, False, 1),
+        (PLAIN, False, True, 8),
+        (PLAIN, True, True, 9),
+    ],
+)
+def test_the_terminal_tells_what_is_telling_and_the_rest_if_asked(
+    original: str, brief: bool, whole: bool, lines: int
+) -> None:
+    diff = difference(facts(original), facts(PLAIN))
+    verdict = Verdict(
+        target="targets/t", kernel="k", status=Status.NOT_RUN, proven="", stages=[], algorithm=diff
+    )
+    heard = Heard(brief)
+    _tell_algorithm(verdict, heard, whole)
+    assert len(heard.lines) == lines, heard.lines
+    if brief and lines:
+        assert heard.lines[0] == f"t: {diff.words}"
+
+
+# ---- machine code
+
+SASS = """
+	.section	.text.k,"ax",@progbits
+.text.k:
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/                   S2R R8, SR_CTAID.X ;
+        /*0020*/               @P0 EXIT ;
+        /*0030*/                   IMAD.WIDE R8, R8, 0x4, RZ ;
+        /*0040*/                   LDG.E.128.CONSTANT R4, desc[UR4][R8.64] ;
+        /*0050*/                   LDG.E R6, desc[UR4][R8.64] ;
+        /*0060*/                   LDG.E.U8 R7, desc[UR4][R8.64] ;
+        /*0070*/                   STS.64 [R1], R6 ;
+        /*0080*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+        /*0090*/             @!UP0 FFMA R4, R4, R5, R6 ;
+        /*00a0*/                   DADD R4, R4, R6 ;
+        /*00b0*/                   MUFU.EX2 R4, R4 ;
+        /*00c0*/                   F2I.S8.NTZ R4, R4 ;
+        /*00d0*/                   SHFL.BFLY PT, R4, R4, 0x1, 0x1f ;
+        /*00e0*/                   REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R4 ;
+        /*00f0*/                   HMMA.1688.F32.TF32 R4, R4, R6, R4 ;
+        /*0100*/                   BRA `(.L_x_1) ;
+        /*0110*/                   NOP;
+"""
+
+
+def test_machine_instructions_by_class() -> None:
+    assert read_sass(SASS) == {
+        "LDG 128": 1,
+        "LDG 32": 1,
+        "LDG 8": 1,
+        "STS 64": 1,
+        "control": 2,
+        "convert": 1,
+        "float": 2,
+        "instructions": 17,
+        "integer": 1,
+        "matrix": 1,
+        "memory": 5,
+        "move": 2,
+        "special": 1,
+        "sync": 1,
+        "warp": 1,
+    }
+
+
+def test_machine_code_is_compared_where_both_sides_have_it() -> None:
+    old, new = ({"instructions": 20, "float": 8, f"LDS {bits}": 4} for bits in (128, 32))
+    with_mix = [facts().model_copy(update={"machine": mix}) for mix in (old, new)]
+    diff = difference(*with_mix)
+    assert told(diff) == {
+        "machine_LDS": "narrower loads of shared memory: 32 bits at a time at most, the original's are 128"
+    }
+    rows = {r.key: (r.original, r.port, r.source) for r in diff.rows if r.source == "sass"}
+    assert rows["machine_LDS"] == ("4 of 128 bits", "4 of 32 bits", "sass")
+    assert rows["machine_float"] == (8, 8, "sass")
+    assert {r.judgement for r in difference(with_mix[0], facts()).rows if r.source == "sass"} == {"unknown"}
+
+
+@pytest.mark.skipif(find_nvdisasm() is None, reason="no nvdisasm")
+def test_what_is_no_cubin_has_no_mix() -> None:
+    assert machine_code_mix(b"no cubin") == {}

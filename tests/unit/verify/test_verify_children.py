@@ -51,9 +51,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (site / "sitecustomize.py").write_text(SITE)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
 
-    def build(
-        _child: ChildSide, _place: str, _arch: str, folder: Path, *, lines: bool = False
-    ) -> gpu.BuiltOriginal:
+    def build(_child: ChildSide, _place: str, _arch: str, folder: Path, **_how: bool) -> gpu.BuiltOriginal:
         (folder / "cubin").write_bytes(b"x")
         return gpu.BuiltOriginal({"saxpy": "k"}, FACTS, "none")
 
