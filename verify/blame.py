@@ -26,6 +26,7 @@ _OF = {
     "CP8032": "traps",
     "CP8041": "never ends, as far as was waited",
     "CP8051": "has results that depend on the order of its threads",
+    "CP8061": "has a fault that compute-sanitizer tells",
 }
 
 
