@@ -14,6 +14,10 @@ CODES: dict[str, str] = {
     "CP6003": "port.py imports something a port may not import",
     "CP6004": "port.py lacks a function that the port contract asks for",
     "CP6005": "port.py uses a construct that a port may not use",
+    "CP6006": "port.py computes with torch or fills tensors itself",
+    "CP6007": "port.py makes streams, events, threads or processes",
+    "CP6008": "port.py handles exceptions",
+    "CP6009": "port.py does something while it is imported",
     "CP6011": "the verdict that is to be replayed is damaged, too old, or about nothing that is here",
     # compile
     "CP6101": "port.py raised an error while it was imported",

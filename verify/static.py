@@ -1,48 +1,24 @@
-"""What a port may contain, read from its syntax tree alone. Codes CP6002 to CP6005."""
+"""The static stage: what a port may contain, read from its syntax tree alone. Codes CP6002 to CP6009."""
 
 from __future__ import annotations
 
 import ast
-import sys
 import time
 from pathlib import Path
 
+from verify.static_host import judge_host
+from verify.static_names import Names
+from verify.static_rules import Offence, Rules
 from verify.verdict import StageResult, Status
 
-_ALLOWED_ROOTS = frozenset({"cutlass", "torch", "__future__"})
-_ALLOWED_FULL = ("cuda.bindings", "cuda.bindings.driver", "cuda.bindings.runtime")
-# Parts of the standard library that a kernel module has no use for and a cheat has.
-_BANNED_STDLIB = frozenset(
-    {
-        "asyncio",
-        "code",
-        "concurrent",
-        "ctypes",
-        "gc",
-        "http",
-        "importlib",
-        "inspect",
-        "mmap",
-        "multiprocessing",
-        "pickle",
-        "pty",
-        "resource",
-        "runpy",
-        "shutil",
-        "signal",
-        "socket",
-        "subprocess",
-        "tempfile",
-        "threading",
-        "time",
-        "urllib",
-    }
-)
-_BANNED_CALLS = frozenset({"exec", "eval", "__import__", "compile", "open", "globals", "setattr"})
+_TOLD = 20  # offences that a message names
 
 
 def check_static(target: Path, module: str, entry: str) -> StageResult:
-    """Read `target/module` without running it: it parses, imports only what it may, and has its functions."""
+    """Read `target/module` without running it: it parses, keeps to what a port may do, and has its functions.
+
+    The first offence gives the stage its code and line; the message names the others too.
+    """
     start = time.monotonic()
 
     def result(
@@ -61,17 +37,15 @@ def check_static(target: Path, module: str, entry: str) -> StageResult:
     path = target / module
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        found = offences(tree, entry)
     except FileNotFoundError:
         return result(Status.REJECTED_STATIC, "CP6002", f"{module} does not exist")
     except SyntaxError as e:
         return result(Status.REJECTED_STATIC, "CP6002", f"{e.msg}", e.lineno)
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as e:
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError, MemoryError) as e:
         return result(Status.REJECTED_STATIC, "CP6002", f"can't be read: {e}")
-    for node in ast.walk(tree):
-        if (bad := _banned_import(node)) is not None:
-            return result(Status.REJECTED_STATIC, "CP6003", f"imports {bad}", node.lineno)  # type: ignore[attr-defined]
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BANNED_CALLS:
-            return result(Status.REJECTED_STATIC, "CP6005", f"calls {node.func.id}()", node.lineno)
+    if found:
+        return result(Status.REJECTED_STATIC, found[0].code, _in_words(found), found[0].line)
     defined = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
     for name in (entry, f"compile_{entry}"):
         if name not in defined:
@@ -79,22 +53,19 @@ def check_static(target: Path, module: str, entry: str) -> StageResult:
     return result(Status.PASSED)
 
 
-def _banned_import(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Import):
-        names = [a.name for a in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        if node.level:
-            return "a relative module"
-        module = node.module or ""
-        # `from cuda.bindings import driver` names the module in two parts
-        names = [f"{module}.{a.name}" if module == "cuda.bindings" else module for a in node.names]
-    else:
-        return None
-    for name in names:
-        root = name.partition(".")[0]
-        if root in _ALLOWED_ROOTS or name in _ALLOWED_FULL:
-            continue
-        if root in sys.stdlib_module_names and root not in _BANNED_STDLIB:
-            continue
-        return name
-    return None
+def offences(tree: ast.Module, entry: str) -> list[Offence]:
+    """Everything in a module that a port may not do, in order of lines. RecursionError where the tree is
+    nested too deep to be read."""
+    names = Names(tree)
+    rules = Rules(tree, names)
+    judge_host(tree, names, (entry, f"compile_{entry}"), rules.refuse)
+    return sorted(rules.found)
+
+
+def _in_words(found: list[Offence]) -> str:
+    """The first without its code and line, which the stage has; then the others with theirs."""
+    first, *others = found
+    told = [f"line {o.line}: {o.code} {o.what}" for o in others[: _TOLD - 1]]
+    if len(others) >= _TOLD:
+        told.append(f"and {len(others) - _TOLD + 1} more")
+    return "; ".join([first.what, *told])
