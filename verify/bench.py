@@ -221,7 +221,7 @@ def _measure(
         with Watch() as watch:
             reply = port.ask(request, _BENCH_SECONDS)
         outputs: dict[str, list[Outputs]] = {
-            side: [read_outputs(f) for f in files] for side, files in reply["outputs"].items()
+            side: [read_outputs(f, Path(out)) for f in files] for side, files in reply["outputs"].items()
         }
     raw = reply["raw"]
     states = watch.seen.between(raw["began"], raw["ended"])

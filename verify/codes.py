@@ -53,6 +53,7 @@ CODES: dict[str, str] = {
     "CP7027": "the original can't be built in double, as the spec wants its reference",
     "CP7031": "the original's machine code gives other values than its PTX means",
     "CP7032": "the port's machine code gives other values than its PTX means",
+    "CP7043": "verify's own files changed while it ran",
     "CP7099": "verify itself failed; this is a bug",
     # the emulator
     "CP7101": "the PTX is malformed",
@@ -93,6 +94,7 @@ CODES: dict[str, str] = {
     "CP9001": "the CuTe DSL is missing or fails to import",
     "CP9002": "no usable NVIDIA GPU",
     "CP9003": "neither NVRTC nor nvcc can be found",
+    "CP9004": "the GPU stopped working",
     "CP9011": "compute-sanitizer is not installed, and no emulator is there to check instead",
     "CP9012": "a check for memory and order faults could not be run",
     "CP9101": "the port is slower than the spec allows",

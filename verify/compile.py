@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.cubin import facts
-from verify.isolate import Child, ChildDiedError, ChildTimeoutError
+from verify.isolate import Child, ChildDiedError, ChildTimeoutError, memory_limit
 from verify.resolve import Dim3, resolve
 from verify.spec import Spec
 from verify.verdict import StageResult, Status
@@ -65,7 +65,9 @@ class CompileChild:
     def __init__(self, arch: str) -> None:
         self.arch = arch
         self._dump = tempfile.TemporaryDirectory(prefix="cuteport-dump-", ignore_cleanup_errors=True)
-        self.child = Child(child_env(arch, Path(self._dump.name)))
+        self.child = Child(
+            child_env(arch, Path(self._dump.name)), writable=[self._dump.name], memory=memory_limit()
+        )
         try:
             reply = self.child.request({"do": "warm"}, _WARM_SECONDS)
             failure = None if reply["ok"] else reply["message"]

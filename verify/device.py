@@ -74,6 +74,7 @@ class CudaDevice:
             "multiprocessors": self.attribute("MULTIPROCESSOR_COUNT"),
             "l2_bytes": self.attribute("L2_CACHE_SIZE"),
             "memory_bytes": int(self.call("cuDeviceTotalMem", self.handle)),
+            "uuid": bytes(self.call("cuDeviceGetUuid", self.handle).bytes).hex(),
             "driver": f"CUDA {version // 1000}.{version % 1000 // 10}",
         }
 

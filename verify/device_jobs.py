@@ -21,6 +21,8 @@ from verify.resolve import Resolved, resolve
 from verify.spec import Spec
 from verify.spec_file import load_spec
 
+_HEALTH_BYTES = 1 << 16
+
 
 class Bench:
     """What one child holds between jobs: the device, the buffers, one original and one port."""
@@ -52,6 +54,19 @@ HELD = Bench()
 
 def probe(_job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     return {"gpu": HELD.device.describe()}
+
+
+def health(_job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
+    """Fill and read back a little memory. JobError CP9004 where that does not work."""
+    try:
+        at = HELD.device.alloc(_HEALTH_BYTES)
+        HELD.device.fill(at, 0x5A, _HEALTH_BYTES)
+        HELD.device.synchronize()
+        if not (HELD.device.download(at, _HEALTH_BYTES) == 0x5A).all():
+            raise JobError("CP9004", "memory does not hold what was written")
+    except DeviceError as e:
+        raise JobError("CP9004", str(e)) from e
+    return {}
 
 
 def build_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
@@ -224,6 +239,7 @@ def _reference_arguments(spec: Spec, resolved: Resolved, inputs: dict[str, Bytes
 
 HANDLERS = {
     "probe": probe,
+    "health": health,
     "build_original": build_original,
     "load_original": load_original,
     "load_port": load_port,

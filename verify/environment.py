@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from verify import isolate
 from verify.isolate import Child, ChildDiedError, ChildTimeoutError
 
 _PACKAGES = (
@@ -26,7 +27,8 @@ _PROBE_SECONDS = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """`arch` is the DSL's name of its architecture; bytes for memory and L2."""
+    """`arch` is the DSL's name of its architecture; bytes for memory and L2. `uuid` tells this one from
+    others of the model; it goes into no document."""
 
     name: str
     arch: str
@@ -34,6 +36,7 @@ class Gpu:
     l2_bytes: int
     memory_bytes: int
     driver: str
+    uuid: str = ""
 
     @property
     def slug(self) -> str:
@@ -57,6 +60,19 @@ def find_gpu() -> tuple[Gpu | None, str]:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
         return None, "no NVIDIA driver on this machine (libcuda.so.1 not found)"
+    first = isolate.level()
+    gpu, why = _asked()
+    for looser in isolate.LEVELS[isolate.LEVELS.index(first) + 1 :]:
+        if gpu is not None:
+            break
+        isolate.set_level(looser)  # CUDA may not start where children are confined further
+        gpu, _ = _asked()
+    if gpu is None:
+        isolate.set_level(first)
+    return gpu, "" if gpu is not None else why
+
+
+def _asked() -> tuple[Gpu | None, str]:
     try:
         with Child() as child:
             reply = child.request({"do": "probe"}, _PROBE_SECONDS)
@@ -120,7 +136,12 @@ def output_of(command: list[str]) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
+def _public(gpu: Gpu) -> dict[str, Any]:
+    return {name: value for name, value in asdict(gpu).items() if name != "uuid"}
+
+
 def describe(gpu: Gpu | None, ceilings: dict[str, Any] | None = None) -> dict[str, Any]:
     """The environment part of a verdict; `ceilings` is what the device reached at most in this run."""
-    found = {"versions": dict(versions()), "gpu": asdict(gpu) if gpu else None}
+    found = {"versions": dict(versions()), "gpu": _public(gpu) if gpu else None}
+    found["isolation"] = isolate.confinement()
     return {**found, "ceilings": ceilings} if ceilings else found

@@ -15,6 +15,7 @@ from verify.counting import Watched, counted
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
 from verify.facts import DoubtFacts
+from verify.gpu_lock import GpuLock
 from verify.levels import below
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
@@ -45,9 +46,11 @@ _DOUBTED = frozenset(
 
 
 class Quiet:
-    """Lets several parities run together, and a bench only while nothing else uses the GPU."""
+    """Lets several parities run together, and a bench only while nothing else uses the GPU: no thread of this
+    process and, by the lock, no other verify."""
 
-    def __init__(self) -> None:
+    def __init__(self, lock: GpuLock | None = None) -> None:
+        self._lock = lock
         self._condition = threading.Condition()
         self._sharing = 0
         self._benching = False
@@ -60,11 +63,15 @@ class Quiet:
             # A waiting bench goes first, or a stream of parities would starve it.
             self._condition.wait_for(lambda: not self._benching and not self._waiting)
             self._sharing += 1
+            if self._sharing == 1 and self._lock is not None:
+                self._lock.take(alone=False)
         try:
             yield
         finally:
             with self._condition:
                 self._sharing -= 1
+                if not self._sharing and self._lock is not None:
+                    self._lock.release()
                 self._condition.notify_all()
 
     @contextmanager
@@ -75,11 +82,15 @@ class Quiet:
             self._condition.wait_for(lambda: not self._benching and not self._sharing)
             self._waiting -= 1
             self._benching = True
+            if self._lock is not None:
+                self._lock.take(alone=True)
         try:
             yield
         finally:
             with self._condition:
                 self._benching = False
+                if self._lock is not None:
+                    self._lock.release()
                 self._condition.notify_all()
 
 

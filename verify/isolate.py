@@ -1,14 +1,17 @@
-"""Children that run foreign code: spawned in their own process group, limited, timed, killed as a group.
+"""Children that run foreign code: confined, limited, timed, ended with all that they started.
 
 The parent talks to a child in JSON lines: jobs on its stdin, events on a private pipe. Its stdout and stderr
-go to a log, so nothing it prints can look like a result.
+go to a log, so nothing it prints can look like a result. Each event carries a token that the parent hands to
+the worker before foreign code is loaded; what comes without it is no event.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -17,14 +20,19 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
+
+from verify.confine import kill_below, machine_memory
 
 _ROOT = Path(__file__).resolve().parent.parent
 _LOG_TAIL = 4000
 _MAX_LINE = 64 * 1024 * 1024
 Event = dict[str, Any]
+Level = Literal["full", "files", "none"]
+LEVELS: tuple[Level, ...] = ("full", "files", "none")  # see confine.enclose
+_VARIABLE = "CUTEPORT_ISOLATION"
 
 
 class ChildTimeoutError(Exception):
@@ -41,6 +49,31 @@ class ChildDiedError(Exception):
 
 
 _LIVE: weakref.WeakSet[Child] = weakref.WeakSet()
+_HELD: dict[str, set[str]] = {}  # what held in the children of this process so far
+_level: list[Level] = []
+
+
+def level() -> Level:
+    """How far children are confined: $CUTEPORT_ISOLATION, or as far as the kernel grants."""
+    if _level:
+        return _level[0]
+    chosen = os.environ.get(_VARIABLE, "full")
+    return next((known for known in LEVELS if known == chosen), "full")
+
+
+def set_level(to: Level) -> None:
+    """Confine children so from now on: some GPU may not start in a tighter place."""
+    _level[:] = [to]
+
+
+def memory_limit() -> int:
+    """Bytes that a child without CUDA may take: what leaves the machine able to go on."""
+    return machine_memory() // 4 * 3
+
+
+def confinement() -> dict[str, str]:
+    """What held in this process's children; where it was not the same in all, all that was seen."""
+    return {name: " / ".join(sorted(seen)) for name, seen in sorted(_HELD.items())}
 
 
 def end_all() -> None:
@@ -50,19 +83,34 @@ def end_all() -> None:
 
 
 class Child:
-    """One worker process. Use as a context manager, from one thread."""
+    """One worker process. Use as a context manager, from one thread.
 
-    def __init__(self, env: Mapping[str, str] | None = None, argv: list[str] | None = None) -> None:
+    `writable` are folders that it may write to besides its scratch folder; `memory` bounds its private memory
+    in bytes, which no child that uses CUDA can live with. `argv` in place of the worker is for tests.
+    """
+
+    def __init__(
+        self,
+        env: Mapping[str, str] | None = None,
+        argv: list[str] | None = None,
+        writable: Iterable[str | Path] = (),
+        memory: int | None = None,
+    ) -> None:
         self.scratch = Path(tempfile.mkdtemp(prefix="cuteport-"))
         self._log = (self.scratch / "log").open("wb")
         read, write = os.pipe()
         full = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        place = str(self.scratch)
+        full |= {"TMPDIR": place, "CUDA_CACHE_PATH": place}
+        self._token = "" if argv else secrets.token_hex(16)
+        asked = {"level": level(), "writable": [place, *map(str, writable)], "memory": memory}
+        asked["token"] = bool(self._token)
         # `verify` must be importable in the child however the parent found it.
         full["PYTHONPATH"] = os.pathsep.join(p for p in (full.get("PYTHONPATH", ""), str(_ROOT)) if p)
         command = argv or [sys.executable, "-P", "-m", "verify.worker"]
         try:
             self._process = subprocess.Popen(
-                [*command, str(write), str(os.getpid())],
+                [*command, str(write), str(os.getpid()), json.dumps(asked)],
                 stdin=subprocess.PIPE,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
@@ -82,7 +130,11 @@ class Child:
         self._buffer = b""
         self._closed = self._killed = False
         self.jobs = 0  # finished so far
+        self._in_namespace = False
         _LIVE.add(self)
+        if self._token:
+            with contextlib.suppress(OSError):  # it is gone already: the first request tells
+                self._send({"token": self._token})
 
     def __enter__(self) -> Self:
         return self
@@ -100,20 +152,24 @@ class Child:
         """Run `job`; returns its `done` event. `timeout` (seconds) starts anew with each event, `total` does
         not. ChildTimeoutError, ChildDiedError."""
         end = time.monotonic() + (total if total is not None else 1e9)
-        line = json.dumps(job).encode() + b"\n"
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
-        except (BrokenPipeError, OSError):
+            self._send(job)
+        except OSError:
             raise self._died() from None
         while True:
             event = self._next(min(time.monotonic() + timeout, end))
-            if event.get("event") == "done":
+            if event.get("event") == "confined":
+                self._confined(event)
+            elif event.get("event") == "done":
                 self.jobs += 1
                 return event
             if on_event is not None:
                 on_event(event)
+
+    def _send(self, job: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(job).encode() + b"\n")
+        self._process.stdin.flush()
 
     def _next(self, deadline: float) -> Event:
         while b"\n" not in self._buffer:
@@ -131,10 +187,18 @@ class Child:
             event = json.loads(line)
         except ValueError:
             event = None
-        if not isinstance(event, dict):
+        if not isinstance(event, dict) or not hmac.compare_digest(
+            str(event.pop("token", "")).encode(), self._token.encode()
+        ):
             self.kill()
             raise ChildDiedError("it wrote what is no result to the result pipe", self.log())
         return event
+
+    def _confined(self, event: Event) -> None:
+        for name, how in event.items():
+            if name != "event":
+                _HELD.setdefault(name, set()).add(str(how))
+        self._in_namespace = event.get("processes") == "namespace"
 
     def _died(self) -> ChildDiedError:
         try:
@@ -156,10 +220,12 @@ class Child:
         return ""
 
     def kill(self) -> None:
-        """End the whole process group at once, and only once: later its number may be another's."""
+        """End it and all that it started, and only once: later its number may be another's."""
         if self._killed:
             return
         self._killed = True
+        if not self._in_namespace:  # there the kernel ends all with the first process
+            kill_below(self._process.pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):

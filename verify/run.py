@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import hashlib
 import json
 import os
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -24,8 +23,11 @@ from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
 from verify.gpu import Quiet, on_gpu
+from verify.gpu_lock import GpuLock
+from verify.health import tended
 from verify.isolate import end_all
 from verify.options import Options
+from verify.pinned import changed, voided
 from verify.sanitize import of_emulated_parity
 from verify.sanitized import Sanitizing
 from verify.spec import Spec
@@ -45,8 +47,8 @@ def _hash(path: Path) -> str:
         return ""
 
 
-@functools.lru_cache(maxsize=1)
 def _harness() -> str:
+    """Verify's own code as it lies there now."""
     own = hashlib.sha256()
     for f in sorted(Path(__file__).parent.rglob("*.py")):
         own.update(f.read_bytes())
@@ -95,6 +97,7 @@ def verify_targets(
     All specs are read first: SpecError names every problem of every target before anything runs.
     """
     specs = load_specs(targets, options.cases)
+    begun = {str(t): hashes(t, spec) for t, spec in specs.items()}
     where = choose(options)
     done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
 
@@ -110,11 +113,11 @@ def verify_targets(
             note(result)
     ready = [t for t in open_gates if done[str(t)][-1].stage == "compile" and _passed(done[str(t)])]
     if where.runs:
-        yield from _all_run(specs, ready, done, where, options, note)
+        yield from _all_run(specs, ready, done, where, options, note, begun)
     for target, spec in specs.items():
         if not where.runs or target not in ready:
             _close(target, done[str(target)], options, where, note)
-            yield _verdict(target, spec, done[str(target)], where, options)
+            yield _verdict(target, spec, done[str(target)], where, options, begun)
 
 
 def _passed(done: list[StageResult]) -> bool:
@@ -125,12 +128,16 @@ def _passed(done: list[StageResult]) -> bool:
 def _runner(where: Where, options: Options) -> Iterator[Callable[[Path, Spec], list[StageResult]]]:
     """What runs a target's last stages on the device; may be called from several threads."""
     if where.gpu is not None:
-        gpu, quiet = where.gpu, Quiet()
-        with closing(Slots(where.arch, options.timeout)) as beside:
+        gpu = where.gpu
+        lock = GpuLock(gpu.uuid or gpu.name)
+        quiet = Quiet(lock)
+        with closing(lock), closing(Slots(where.arch, options.timeout)) as beside:
             # With an emulator beside the GPU, the machine code is doubted.
             doubters = None if emulator_gap()[1] else beside
             with closing(Sanitizing(where.arch, options.timeout, doubters)) as sanitizing:
-                yield lambda target, spec: on_gpu(target, spec, gpu, options, quiet, doubters, sanitizing)
+                yield lambda target, spec: tended(
+                    lambda: on_gpu(target, spec, gpu, options, quiet, doubters, sanitizing)
+                )
         return
 
     def emulate(target: Path, spec: Spec) -> list[StageResult]:
@@ -150,6 +157,7 @@ def _all_run(
     where: Where,
     options: Options,
     note: Callable[[StageResult], bool],
+    begun: Mapping[str, Mapping[str, str]],
 ) -> Iterator[Verdict]:
     """Parity of several targets at a time, each in its own children; benches one after the other, while no
     parity runs."""
@@ -168,7 +176,7 @@ def _all_run(
                 for result in future.result():
                     note(result)
                 _close(target, done[str(target)], options, where, note)
-                yield _verdict(target, specs[target], done[str(target)], where, options)
+                yield _verdict(target, specs[target], done[str(target)], where, options, begun)
         except BaseException:
             for future in waiting:
                 future.cancel()
@@ -229,7 +237,17 @@ def _algorithm(stages: list[StageResult]) -> AlgorithmDiff | None:
     return difference(parity.original, port, parity.counts)
 
 
-def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, options: Options) -> Verdict:
+def _verdict(
+    target: Path,
+    spec: Spec,
+    stages: list[StageResult],
+    where: Where,
+    options: Options,
+    begun: Mapping[str, Mapping[str, str]],
+) -> Verdict:
+    before = begun[str(target)]
+    if names := changed(before, hashes(target, spec)):
+        stages = voided(stages, names)
     status, proven = conclude(stages)
     told = measured() if where.gpu is not None else None
     found = Verdict(
@@ -239,7 +257,7 @@ def _verdict(target: Path, spec: Spec, stages: list[StageResult], where: Where, 
         proven=proven,
         stages=stages,
         algorithm=_algorithm(stages),
-        hashes=hashes(target, spec),
+        hashes=dict(before),
         environment=describe(where.gpu, told.model_dump(mode="json") if told else None),
         seed=options.seed,
         asked=Asked(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from verify.compile import child_env
+from verify.emulator.build import cache_folder
 from verify.inputs import Bytes
-from verify.isolate import Child, ChildDiedError, ChildTimeoutError
+from verify.isolate import Child, ChildDiedError, ChildTimeoutError, memory_limit
 
 _START_SECONDS = 240.0  # imports, context creation, loading; cold file systems are slow
 
@@ -89,13 +92,17 @@ class Role:
     died: str
     hung: str
     code: str = ""
+    foreign: bool = False  # runs a port: writes to its own folders only
+    gpu: bool = True
 
 
 ORIGINAL = Role("load_original", "run_original", "CP7002", "CP7006")
-PORT = Role("load_port", "run_port", "CP7004", "CP7005", "code_of_port")
+PORT = Role("load_port", "run_port", "CP7004", "CP7005", "code_of_port", foreign=True)
 # The emulator sees what a kernel does wrong; where it dies all the same, it is at fault itself.
-EMULATED_ORIGINAL = Role("load_emulated_original", "emulate_original", "CP7099", "CP7006")
-EMULATED_PORT = Role("load_emulated_port", "emulate_port", "CP7004", "CP7005", "code_of_emulated_port")
+EMULATED_ORIGINAL = Role("load_emulated_original", "emulate_original", "CP7099", "CP7006", gpu=False)
+EMULATED_PORT = Role(
+    "load_emulated_port", "emulate_port", "CP7004", "CP7005", "code_of_emulated_port", foreign=True, gpu=False
+)
 
 
 class ChildSide:
@@ -136,7 +143,16 @@ class ChildSide:
 
     def _start(self) -> Child:
         if self._child is None:
-            self._child = Child({**child_env(self._arch, Path(self._dump.name)), **self._env})
+            # Builders write where they are told to; a port's child only to what is its own.
+            places = [self._dump.name] if self.role.foreign else [tempfile.gettempdir()]
+            with contextlib.suppress(OSError):
+                cache_folder().mkdir(parents=True, exist_ok=True)
+                places.append(str(cache_folder()))
+            self._child = Child(
+                {**child_env(self._arch, Path(self._dump.name)), **self._env},
+                writable=places,
+                memory=None if self.role.gpu else memory_limit(),
+            )
         return self._child
 
     @property
@@ -196,7 +212,7 @@ class ChildSide:
         }
         reply = self.ask(job, self.timeout)
         return SideRan(
-            read_outputs(reply["outputs"]),
+            read_outputs(reply["outputs"], scratch),
             reply["overrun"],
             reply["changed"],
             reply.get("findings", []),
@@ -207,10 +223,17 @@ class ChildSide:
         )
 
 
-def read_outputs(files: Mapping[str, str]) -> dict[str, Bytes]:
-    """Bytes of each file, which is then removed: outputs of one side do not lie about for the other."""
+def read_outputs(files: Mapping[str, str], folder: Path) -> dict[str, Bytes]:
+    """Bytes of each file, which is then removed: outputs of one side do not lie about for the other.
+
+    SideError for what is no plain file below `folder`: the child names them.
+    """
     found: dict[str, Bytes] = {}
-    for name, path in files.items():
+    for name, given in files.items():
+        path = Path(given)
+        inside = path.resolve().is_relative_to(folder.resolve())
+        if not inside or not stat.S_ISREG(path.lstat().st_mode):
+            raise SideError("refused", "CP7099", f"the child names {given} as its output")
         found[name] = np.fromfile(path, np.uint8)
-        Path(path).unlink()
+        path.unlink()
     return found

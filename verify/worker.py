@@ -1,7 +1,7 @@
 """The child process: alone in running ports, originals, the DSL, torch and CUDA, each imported lazily.
 
-Jobs come as JSON lines on stdin; events go to the pipe whose number is the first argument. The second is the
-parent's process id.
+Jobs come as JSON lines on stdin, after one with the token that each event must carry; events go to the pipe
+whose number is the first argument. The second is the parent's process id, the third says how to confine.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from verify import confine
+from verify.confine import Held, enclose, limit_memory
 from verify.emulator import cc
 from verify.jobs import MESSAGE, Emit, JobError, describe, load_module
 from verify.levels import compiling_at
@@ -99,33 +101,40 @@ def _handler(name: str) -> _Handler:
     return _HANDLERS[name]
 
 
-def _limits() -> None:
-    """No core files, and an end with the parent: a killed parent leaves no child behind."""
-    import ctypes
-    import resource
-    import signal
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() != int(sys.argv[2]):
-        os._exit(1)  # the parent ended before the line above took effect
+def _confine(pipe: int, asked: Mapping[str, Any]) -> Held:
+    """Give up what foreign code must not have; returns in the process that does the work."""
+    confine.limits()
+    held = enclose(int(sys.argv[2]), (pipe, 0), asked["writable"], asked["level"])
+    held["memory"] = limit_memory(asked["memory"]) if asked["memory"] else "open"
+    return held
 
 
-def main(limits: Callable[[], None] = _limits, handlers: Mapping[str, _Handler] | None = None) -> None:
-    """Serve jobs until stdin closes; `handlers` are those of further jobs."""
+def main(limits: Callable[[], None] | None = None, handlers: Mapping[str, _Handler] | None = None) -> None:
+    """Serve jobs until stdin closes; `handlers` are those of further jobs. `limits` stands in for the
+    confinement where something else than the parent started this process."""
     _HANDLERS.update(handlers or {})
-    limits()
-    pipe = os.fdopen(os.dup(int(sys.argv[1])), "w", encoding="utf-8")
+    given = int(sys.argv[1])
+    asked = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+    held: Held = {}
+    if limits is None:
+        held = _confine(given, asked)
+    else:
+        limits()
+    pipe = os.fdopen(os.dup(given), "w", encoding="utf-8")
     os.set_inheritable(pipe.fileno(), False)
-    os.close(int(sys.argv[1]))
+    os.close(given)
     sys.dont_write_bytecode = True
     jobs = os.fdopen(os.dup(0), "r", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    token = json.loads(next(jobs))["token"] if asked.get("token") else ""
+    del sys.argv[1:]
 
     def emit(event: dict[str, Any]) -> None:
-        pipe.write(json.dumps(event) + "\n")
+        pipe.write(json.dumps({**event, "token": token}) + "\n")
         pipe.flush()
 
+    if held:
+        emit({"event": "confined", **held})
     cc.waiting = lambda: emit({"event": "compiling"})  # the limit of a run is none on its compiler
     for line in jobs:
         job = json.loads(line)

@@ -10,6 +10,7 @@ import ctypes
 import re
 from collections.abc import Callable
 from enum import IntEnum
+from types import SimpleNamespace
 from typing import Any
 
 from cuda.bindings import driver as real
@@ -111,6 +112,10 @@ def _cuDeviceGetAttribute(d, key, _device):  # noqa: N802
 
 def _cuDeviceGetName(d, _length, _device):  # noqa: N802
     return OK, b"NVIDIA Fake\0\0"
+
+
+def _cuDeviceGetUuid(d, _device):  # noqa: N802
+    return OK, SimpleNamespace(bytes=bytes(16))
 
 
 def _cuDriverGetVersion(d):  # noqa: N802

@@ -54,7 +54,7 @@ class InProcessSide:
                 "module": self.load.get("module", ""),
             }
             reply = self.child.ask(job)
-            return SideRan(read_outputs(reply["outputs"]), reply["overrun"], reply["changed"])
+            return SideRan(read_outputs(reply["outputs"], Path(out)), reply["overrun"], reply["changed"])
 
     def restart(self) -> None:
         self.restarts += 1
