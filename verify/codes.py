@@ -53,7 +53,7 @@ CODES: dict[str, str] = {
     "CP7027": "the original can't be built in double, as the spec wants its reference",
     "CP7031": "the original's machine code gives other values than its PTX means",
     "CP7032": "the port's machine code gives other values than its PTX means",
-    "CP7043": "verify's own files changed while it ran",
+    "CP7043": "files of the target or of verify changed while it ran",
     "CP7099": "verify itself failed; this is a bug",
     # the emulator
     "CP7101": "the PTX is malformed",

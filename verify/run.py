@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,14 @@ def write_json(path: Path, data: Any) -> None:
         raise
 
 
+@dataclass(slots=True)
+class _Files:
+    """Hashes of each target's files when it all began, and the verdicts that could not be written."""
+
+    begun: Mapping[str, Mapping[str, str]]
+    unwritten: list[OSError] = field(default_factory=list)
+
+
 def verify_target(target: Path, options: Options | None = None) -> Verdict:
     """Verify one target folder and write its verdict.json. SpecError where spec.toml can't be used."""
     (verdict,) = verify_targets([target], options or Options())
@@ -94,10 +103,11 @@ def verify_targets(
 ) -> Iterator[Verdict]:
     """Verify target folders; yields each verdict when it is complete, in order of completion.
 
-    All specs are read first: SpecError names every problem of every target before anything runs.
+    All specs are read first: SpecError names every problem of every target before anything runs. OSError at
+    the end where a verdict could not be written.
     """
     specs = load_specs(targets, options.cases)
-    begun = {str(t): hashes(t, spec) for t, spec in specs.items()}
+    files = _Files({str(t): hashes(t, spec) for t, spec in specs.items()})
     where = choose(options)
     done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
 
@@ -113,11 +123,13 @@ def verify_targets(
             note(result)
     ready = [t for t in open_gates if done[str(t)][-1].stage == "compile" and _passed(done[str(t)])]
     if where.runs:
-        yield from _all_run(specs, ready, done, where, options, note, begun)
+        yield from _all_run(specs, ready, done, where, options, note, files)
     for target, spec in specs.items():
         if not where.runs or target not in ready:
             _close(target, done[str(target)], options, where, note)
-            yield _verdict(target, spec, done[str(target)], where, options, begun)
+            yield _verdict(target, spec, done[str(target)], where, options, files)
+    if files.unwritten:
+        raise files.unwritten[0]
 
 
 def _passed(done: list[StageResult]) -> bool:
@@ -157,7 +169,7 @@ def _all_run(
     where: Where,
     options: Options,
     note: Callable[[StageResult], bool],
-    begun: Mapping[str, Mapping[str, str]],
+    files: _Files,
 ) -> Iterator[Verdict]:
     """Parity of several targets at a time, each in its own children; benches one after the other, while no
     parity runs."""
@@ -176,7 +188,7 @@ def _all_run(
                 for result in future.result():
                     note(result)
                 _close(target, done[str(target)], options, where, note)
-                yield _verdict(target, specs[target], done[str(target)], where, options, begun)
+                yield _verdict(target, specs[target], done[str(target)], where, options, files)
         except BaseException:
             for future in waiting:
                 future.cancel()
@@ -243,9 +255,9 @@ def _verdict(
     stages: list[StageResult],
     where: Where,
     options: Options,
-    begun: Mapping[str, Mapping[str, str]],
+    files: _Files,
 ) -> Verdict:
-    before = begun[str(target)]
+    before = files.begun[str(target)]
     if names := changed(before, hashes(target, spec)):
         stages = voided(stages, names)
     status, proven = conclude(stages)
@@ -271,12 +283,14 @@ def _verdict(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     verdict = sealed(found)
-    if options.write:
-        write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
-    if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
-        folder = target / "baselines"
-        folder.mkdir(exist_ok=True)
-        write_json(
-            folder / f"{gpu.slug}.json", baseline_of(verdict, gpu).model_dump(mode="json", exclude_none=True)
-        )
+    try:
+        if options.write:
+            write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
+        if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
+            folder = target / "baselines"
+            folder.mkdir(exist_ok=True)
+            record = baseline_of(verdict, gpu).model_dump(mode="json", exclude_none=True)
+            write_json(folder / f"{gpu.slug}.json", record)
+    except OSError as e:
+        files.unwritten.append(e)  # it costs this target its file, and no other anything
     return verdict
