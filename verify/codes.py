@@ -53,6 +53,8 @@ CODES: dict[str, str] = {
     "CP7027": "the original can't be built in double, as the spec wants its reference",
     "CP7031": "the original's machine code gives other values than its PTX means",
     "CP7032": "the port's machine code gives other values than its PTX means",
+    "CP7041": "something else than the port's own kernels on the given stream did the work",
+    "CP7042": "the port computes in a narrower type than the original",
     "CP7043": "files of the target or of verify changed while it ran",
     "CP7099": "verify itself failed; this is a bug",
     # the emulator

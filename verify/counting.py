@@ -31,7 +31,7 @@ class Watched:
 
 def counted(spec: Spec, runs: Sequence[RunFacts], original: Watched, port: Watched) -> CountFacts | None:
     """Both sides on a typical case, or where none ran on that with the most threads and elements."""
-    ran = {r.case for r in runs} & set(original.first) & set(port.first)
+    ran = {r.case for r in runs} & {c.name for c in spec.case} & set(original.first) & set(port.first)
 
     def rank(name: str) -> tuple[bool, int]:
         case = next(c for c in spec.case if c.name == name)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from verify.disassembly import machine_code_mix
 from verify.facts import CompileFacts, KernelResources
+from verify.floats import floats, narrowings
 from verify.instructions import read_code
 
 # Attributes of .nv.info (EIATTR_*), each a (symbol index, value) pair.
@@ -164,6 +165,8 @@ def facts(arch: str, seconds: float, ptx: str, cubin: bytes, *, disassemble: boo
         cubin_sha256=hashlib.sha256(cubin).hexdigest(),
         kernels=kernels,
         features=features(ptx),
+        floats=floats(ptx),
+        narrowings=narrowings(ptx),
         code=read_code(ptx),
         machine=machine_code_mix(cubin) if disassemble else {},
     )

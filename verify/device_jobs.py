@@ -12,6 +12,7 @@ from verify.buffers import Buffers, Ran, run_once
 from verify.cubin import machine_code
 from verify.device import Bytes, CudaDevice, DeviceError
 from verify.emulator.ptx.module import PtxError
+from verify.heldout import case_named
 from verify.inputs import decode, lanes, view
 from verify.jobs import Emit, JobError, describe, load_module
 from verify.levels import compile_at
@@ -156,9 +157,8 @@ def load_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
 def case_of(spec: Spec | None, job: dict[str, Any]) -> tuple[Spec, Resolved, dict[str, Bytes]]:
     """The loaded spec, its numbers for the job's case, and the inputs' bytes."""
     assert spec is not None
-    case = next(c for c in spec.case if c.name == job["case"])
     inputs = {n: np.fromfile(p, np.uint8) for n, p in job["inputs"].items()}
-    return spec, resolve(spec, case), inputs
+    return spec, resolve(spec, case_named(spec, job["case"])), inputs
 
 
 def report(ran: Ran, out: Path) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from verify.buffers import Buffers, run_once
-from verify.device import DeviceError
+from verify.buffers import Buffers, poison_byte, run_once
+from verify.device import Bytes, DeviceError
 from verify.device_jobs import call_port, case_of, code_of, entry_of, report
 from verify.emulated_original import EmulatedOriginal
 from verify.emulator.device import EmulatedDevice
@@ -50,6 +50,7 @@ class Emulation:
         self.options = RunOptions()
         self.seen: list[Ran] = []  # launches of the job at work
         self.shapes: list[LaunchShape] = []  # theirs
+        self.strayed: list[str] = []  # kernels of them that were launched on another stream than they should
         self._programs: dict[str, Program] = {}
 
     def program(self, ptx: str) -> Program:
@@ -72,6 +73,8 @@ class Emulation:
 
     def run(self, launch: Launch) -> None:
         """A launch of the port."""
+        if launch.stream != self.device.stream:
+            self.strayed.append(launch.kernel)
         program = self.program(launch.ptx)
         values = launch.values(parameter_sizes(program, launch.kernel))
         shape = LaunchShape(launch.grid, launch.block, launch.smem, launch.cluster, launch.cooperative)
@@ -162,14 +165,17 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
     spec, resolved, inputs = case_of(HELD.spec, job)
     touched: dict[str, tuple[int, int]] = {}
 
+    foreign: list[str] = []
+
     def here(addresses: dict[str, int]) -> None:
         launch(resolved, addresses)
+        foreign.extend(_foreign(spec, inputs, addresses, job["repeat"]))
         if job["repeat"] == 0:
             touched.update(_touched(spec, addresses))
 
     budget = job.get("budget") or RunOptions().budget
     HELD.options = RunOptions(schedule=schedule_of(job["repeat"]), count=True, budget=budget)
-    HELD.seen, HELD.shapes = [], []
+    HELD.seen, HELD.shapes, HELD.strayed = [], [], []
     shifted = job.get("shifted", False)
     try:
         ran = _checked(lambda: run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], here, shifted))
@@ -185,6 +191,7 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
     steps = sum(one.steps for one in HELD.seen)
     seen = {"findings": found, "touched": touched, "opcodes": dict(executed), "steps": steps}
     seen["launches"] = [[*s.grid, *s.block, s.smem] for s in HELD.shapes]
+    seen |= {"foreign": foreign, "strayed": HELD.strayed}
     return {**report(ran, Path(job["out"])), **seen}
 
 
@@ -201,6 +208,22 @@ def _touched(spec: Spec, addresses: Mapping[str, int]) -> dict[str, tuple[int, i
             came = read & ~written if arg.role == "out" else read
             found[arg.name] = int(np.count_nonzero(came)), int(np.count_nonzero(written))
     return found
+
+
+def _foreign(
+    spec: Spec, inputs: Mapping[str, Bytes], addresses: Mapping[str, int], repeat: int
+) -> Iterator[str]:
+    """Buffers of which bytes changed that no launch wrote: host code did."""
+    for arg in spec.buffers:
+        at = addresses[arg.name]
+        held = HELD.device.memory.holding(at, 0)
+        if arg.symbol or held is None:
+            continue
+        size = held.end - at if arg.name not in inputs else len(inputs[arg.name])
+        before = inputs[arg.name] if arg.role != "out" else poison_byte(arg, repeat)
+        unwritten = (held.state[at - held.base :][:size] & WRITTEN) == 0
+        if np.any((HELD.device.download(at, size) != before) & unwritten):
+            yield arg.name
 
 
 def _told(found: Finding) -> dict[str, Any]:

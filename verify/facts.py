@@ -34,6 +34,8 @@ class CompileFacts(Strict):
     cubin_sha256: str
     kernels: list[KernelResources]
     features: dict[str, int] = Field(default_factory=dict)  # counts of telling PTX instructions
+    floats: list[str] = Field(default_factory=list)  # float types that the PTX names
+    narrowings: list[str] = Field(default_factory=list)  # those of them that it rounds to, see verify.floats
     code: CodeFacts | None = None
     machine: dict[str, int] = Field(default_factory=dict)  # see disassembly; only where it was asked for
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from verify.bench import BenchJob, first_build, run_bench
 from verify.ceilings import ceilings
+from verify.census import with_own_launches
 from verify.counting import Watched, counted
 from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
 from verify.facts import DoubtFacts
 from verify.gpu_lock import GpuLock
+from verify.heldout import digest, held_out
 from verify.levels import below
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
@@ -165,6 +167,7 @@ def _parity(
     slots: Slots | None,
 ) -> StageResult:
     runs = plan(spec, options.cases, options.seed)
+    runs += held_out(spec, options.cases, digest(target, spec, options.seed), "gpu")
     with (
         closing(ChildSide(ORIGINAL, load, gpu.arch, options.timeout)) as original,
         closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as numbers,
@@ -180,6 +183,7 @@ def _parity(
                         parity = _doubt(
                             target, spec, options, parity, original, port, numbers, reference, slot
                         )
+                parity = with_own_launches(target, spec, runs, port, parity, options.timeout)
                 return with_mutants(comparison, parity, options)
         except SideError as e:
             return not_compared(target, e)

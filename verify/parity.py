@@ -44,6 +44,7 @@ _STATUS = {
     "CP7027": Status.AMBIGUOUS,
     "CP7099": Status.AMBIGUOUS,
     "CP7101": Status.AMBIGUOUS,
+    "CP7041": Status.LAUNCH_ERROR,
     "CP7104": Status.AMBIGUOUS,
     "CP7105": Status.AMBIGUOUS,
     "CP7107": Status.AMBIGUOUS,
@@ -279,6 +280,11 @@ def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int) -> O
         ran = port.run(run.case.name, inputs, repeat)
     except SideError as e:
         raise Verdicted(e.code, f"{run}: {e.message}", e.line) from e
+    if ran.foreign:
+        words = f"{', '.join(ran.foreign)} changed, but no kernel of the port wrote there"
+        raise Verdicted("CP7041", f"{run}: {words} ({len(ran.launches)} launches)")
+    if ran.strayed:
+        raise Verdicted("CP7041", f"{run}: {ran.strayed[0]} ran on another stream than was given")
     _look("port", [ran], run, state)
     _clean([ran], "CP7007", "CP7009", run)
     return ran.outputs

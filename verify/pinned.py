@@ -19,7 +19,6 @@ def voided(stages: Sequence[StageResult], names: Sequence[str]) -> list[StageRes
     if not ran:
         return list(stages)
     last = ran[-1]
-    at = stages.index(last)
     void = StageResult(
         stage=last.stage,
         target=last.target,
@@ -28,7 +27,12 @@ def voided(stages: Sequence[StageResult], names: Sequence[str]) -> list[StageRes
         message=f"changed while it ran: {', '.join(names)}; it had ended {last.status}",
         seconds=last.seconds,
     )
-    why = f"{last.stage} ended {Status.AMBIGUOUS}"
+    return ended(stages, void)
+
+
+def ended(stages: Sequence[StageResult], closed: StageResult) -> list[StageResult]:
+    """The stages with another result for one of them; those after it count as not run."""
+    at = next(i for i, s in enumerate(stages) if s.stage == closed.stage)
+    why = f"{closed.stage} ended {closed.status}"
     none = {"status": Status.NOT_RUN, "code": None, "message": why, "bench": None, "sanitize": None}
-    rest = [s.model_copy(update=none) for s in stages[at + 1 :]]
-    return [*stages[:at], void, *rest]
+    return [*stages[:at], closed, *(s.model_copy(update=none) for s in stages[at + 1 :])]

@@ -12,6 +12,7 @@ from verify.resolve import Resolved, resolve
 from verify.spec import Case, Spec
 
 Device = Literal["gpu", "emulator"]
+HELD_OUT = "held out: "  # how the names of cases begin that the spec does not list, see heldout
 _ORDER = ("boundary", "typical", "large")
 
 # Kinds of input values by role of the case, each with a new seed. "spec" comes first.
@@ -47,12 +48,18 @@ class Run:
     @property
     def kind(self) -> str:
         """What tells it from other runs of its case, seeds apart."""
-        return kind_of(self.values, self.shifted)
+        kind = kind_of(self.values, self.shifted)
+        return f"{kind}, held out" if self.held_out else kind
+
+    @property
+    def held_out(self) -> bool:
+        """True for a case that the spec does not list."""
+        return self.case.name.startswith(HELD_OUT)
 
     @property
     def own(self) -> bool:
         """True where nothing is tried that the spec does not itself ask for."""
-        return self.values == "spec" and not self.shifted
+        return self.values == "spec" and not self.shifted and not self.held_out
 
     def __str__(self) -> str:
         return f"case {self.case.name}, seed {self.seed}, values {self.kind}"
@@ -85,7 +92,7 @@ def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") ->
     runs: list[Run] = []
     for case in sorted(chosen, key=lambda c: _ORDER.index(c.role)):
         kinds = _VALUES[case.role]
-        big = _big(spec, case)
+        big = is_big(spec, case)
         if device == "emulator":
             kinds = _EMULATED_BIG if big else _EMULATED_SMALL
         if not free:  # other values would be the same ones: only new seeds then
@@ -101,7 +108,7 @@ def _with_shifted(spec: Spec, runs: list[Run]) -> list[Run]:
     if not any(a.least_align < _BASE and not a.symbol for a in spec.buffers):
         return runs
     own = [r for r in runs if r.own and r.case.role != "large"]
-    small = [r for r in own if not _big(spec, r.case)] or own[:1]
+    small = [r for r in own if not is_big(spec, r.case)] or own[:1]
     if not small:
         return runs
     chosen = max(small, key=lambda r: sum(resolve(spec, r.case).elems.values()))
@@ -109,7 +116,8 @@ def _with_shifted(spec: Spec, runs: list[Run]) -> list[Run]:
     return [*runs[:place], replace(chosen, shifted=True), *runs[place:]]
 
 
-def _big(spec: Spec, case: Case) -> bool:
+def is_big(spec: Spec, case: Case) -> bool:
+    """True for a case that the emulator runs once only."""
     return resolve(spec, case).threads > _BIG_THREADS
 
 

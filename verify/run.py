@@ -27,6 +27,7 @@ from verify.gpu import Quiet, on_gpu
 from verify.gpu_lock import GpuLock
 from verify.health import tended
 from verify.isolate import end_all
+from verify.narrow import judged
 from verify.options import Options
 from verify.pinned import changed, voided
 from verify.sanitize import of_emulated_parity
@@ -185,7 +186,8 @@ def _all_run(
         try:
             for future in as_completed(waiting):
                 target = waiting[future]
-                for result in future.result():
+                own = done[str(target)]
+                for result in judged([*own, *future.result()], specs[target])[len(own) :]:
                     note(result)
                 _close(target, done[str(target)], options, where, note)
                 yield _verdict(target, specs[target], done[str(target)], where, options, files)

@@ -74,6 +74,8 @@ class SideRan:
     opcodes: dict[str, int] = field(default_factory=dict)
     steps: int = 0  # of the emulator's budget
     launches: list[list[int]] = field(default_factory=list)  # grid, block, dynamic shared bytes of each
+    foreign: list[str] = field(default_factory=list)  # buffers that something else than a launch changed
+    strayed: list[str] = field(default_factory=list)  # kernels launched on another stream than given
 
 
 class Side(Protocol):
@@ -220,6 +222,8 @@ class ChildSide:
             reply.get("opcodes", {}),
             steps=reply.get("steps", 0),
             launches=reply.get("launches", []),
+            foreign=reply.get("foreign", []),
+            strayed=reply.get("strayed", []),
         )
 
 

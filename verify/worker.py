@@ -88,10 +88,11 @@ _HANDLERS: dict[str, _Handler] = {
 
 def _handler(name: str) -> _Handler:
     if name not in _HANDLERS:
-        from verify import bench_jobs, device_jobs  # load numpy; a compile child does without
+        from verify import bench_jobs, census_jobs, device_jobs  # load numpy; a compile child does without
 
         _HANDLERS.update(device_jobs.HANDLERS)
         _HANDLERS.update(bench_jobs.HANDLERS)
+        _HANDLERS.update(census_jobs.HANDLERS)
     if name not in _HANDLERS:
         from verify import doubt_jobs, emulated_jobs, measure_jobs
 

@@ -36,6 +36,7 @@ class FakeDriver:
     CUdevice_attribute = real.CUdevice_attribute
     CUfunction_attribute = real.CUfunction_attribute
     CUstreamCaptureMode = real.CUstreamCaptureMode
+    CUgraphNodeType = real.CUgraphNodeType
 
     def __init__(self) -> None:
         self.kernels: dict[str, tuple[list[int], Callable[..., None]]] = {
@@ -47,6 +48,7 @@ class FakeDriver:
         self.memory: dict[int, Any] = {}
         self.calls: list[str] = []
         self.clock = 0.0
+        self.kernel_of: dict[int, str] = {}  # by captured work
         self.capturing: list[tuple[Callable[[], None], Callable[[], float]]] | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -155,7 +157,11 @@ def _cuMemcpyDtoD(d, to, source, size):  # noqa: N802
 
 
 def _cuMemcpyDtoDAsync(d, to, source, size, _stream):  # noqa: N802
-    return d.later(lambda: ctypes.memmove(to, source, size))
+    def work() -> None:
+        ctypes.memmove(to, source, size)
+
+    work.to = to
+    return d.later(work)
 
 
 def _cuMemsetD8(d, to, byte, size):  # noqa: N802
@@ -207,7 +213,11 @@ def _cuLaunchKernel(d, function, gx, gy, gz, bx, by, bz, _smem, _stream, table, 
     pointers = (ctypes.c_void_p * len(sizes)).from_address(table)
     values = [ctypes.string_at(p, n) for p, n in zip(pointers, sizes, strict=True)]
     try:
-        work = lambda: body((gx, gy, gz), (bx, by, bz), values)  # noqa: E731
+
+        def work() -> None:
+            body((gx, gy, gz), (bx, by, bz), values)
+
+        d.kernel_of[id(work)] = str(function)
         return d.later(work, d.seconds.get(function, lambda: 1e-5))
     except MemoryError:
         return (CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,)
@@ -244,8 +254,31 @@ def _cuGraphInstantiate(d, graph, _flags):  # noqa: N802
     return OK, graph
 
 
-def _cuGraphGetNodes(d, graph, _count=0):  # noqa: N802
-    return OK, [], len(graph)
+def _cuGraphGetNodes(d, graph, count=0):  # noqa: N802
+    return OK, [work for work, _ in graph[:count]], len(graph)
+
+
+def _cuGraphNodeGetType(d, node):  # noqa: N802
+    kinds = real.CUgraphNodeType
+    kernel = id(node) in d.kernel_of
+    return OK, kinds.CU_GRAPH_NODE_TYPE_KERNEL if kernel else kinds.CU_GRAPH_NODE_TYPE_MEMCPY
+
+
+def _cuGraphKernelNodeGetParams(d, node):  # noqa: N802
+    return OK, SimpleNamespace(func=0, kern=id(node))
+
+
+def _cuKernelGetName(d, kernel):  # noqa: N802
+    name = d.kernel_of[kernel]
+    return OK, (f"kernel_cutlass_saxpy_{name}" if name == "port" else name).encode()
+
+
+def _cuGraphMemcpyNodeGetParams(d, node):  # noqa: N802
+    return OK, SimpleNamespace(dstDevice=getattr(node, "to", 0))
+
+
+def _cuGraphDestroy(d, _graph):  # noqa: N802
+    return (OK,)
 
 
 def _cuGraphLaunch(d, graph, _stream):  # noqa: N802

@@ -25,7 +25,7 @@ _MAX_ATTRIBUTES = 64
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One launch as the port asked for it. `arguments` is the address of a table of pointers to the kernel's
-    arguments, valid during the launch only; `smem` is dynamic shared memory in bytes."""
+    arguments, valid during the launch only; `smem` is dynamic shared memory in bytes, `stream` a handle."""
 
     ptx: str
     kernel: str
@@ -35,6 +35,7 @@ class Launch:
     cluster: Dim3
     cooperative: bool
     arguments: int
+    stream: int = 0
 
     def values(self, sizes: tuple[int, ...]) -> list[bytes]:
         """The arguments' bytes, copied; `sizes` in bytes are those of the kernel's parameters."""
@@ -275,6 +276,7 @@ class Session:
                 cluster=cluster,
                 cooperative=cooperative,
                 arguments=arguments or 0,
+                stream=c.stream or 0,
             )
             self._run(launch)
 
