@@ -258,8 +258,7 @@ class Rules:
             return
         if name.startswith("torch.") and name.removeprefix("torch.") not in t.TORCH_CALLS:
             rest = name.removeprefix("torch.")
-            self._allowed.add(func)
-            self._allowed.update(n for n in ast.walk(func) if isinstance(n, ast.Name))
+            self._allowed.update(ast.walk(func))
             self.refuse(node, t.STREAM if rest in t.TORCH_STREAMS else t.TORCH, f"calls {name}()")
         elif isinstance(func, ast.Name) and scope.find(func.id) is None:
             self._builtin_call(node, func, scope)
