@@ -26,7 +26,9 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MutationFacts]
     for name, (sizes, count) in SCORED.items():
         target = copied(home / name, name, sizes, {})
         before = {f: f.read_bytes() for f in target.rglob("*") if f.is_file()}
-        (verdict,) = verify_targets([target], Options(device="emulator", mutate=count))
+        # Only the listed cases: those that are held out go by the port's bytes, and so would the fates.
+        options = Options(device="emulator", mutate=count, cases=("257", "999"))
+        (verdict,) = verify_targets([target], options)
         parity = verdict.stage("parity")
         assert verdict.status is Status.PASSED and parity is not None and parity.parity is not None
         assert parity.parity.mutation is not None
