@@ -142,7 +142,9 @@ class _Host:
             self.refuse(node, t.CONSTRUCT, f"keeps state between calls: {ast.unparse(func)}()")
         elif func.attr in _GROWING:
             growing = isinstance(root, ast.Name) and held is not None and self._is_container(root, held)
-            own = func.attr in self.own or growing
+            made = self.function.name in ("__init__", "__post_init__")  # of an object of its own
+            made &= isinstance(root, ast.Name) and root.id == "self"
+            own = func.attr in self.own or growing or made
             if not own:
                 self.refuse(node, t.CONSTRUCT, f"keeps state between calls: {ast.unparse(func)}()")
         elif func.attr not in t.HOST_METHODS and func.attr not in self.own:

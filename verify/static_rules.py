@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from verify import static_tables as t
+from verify.static_calls import judge_call
 from verify.static_modules import is_module, judge_import, member
 from verify.static_names import Names, Scope, resolve, root_of
 
@@ -33,6 +33,7 @@ class Rules:
         self.found: list[Offence] = []
         self._allowed: set[ast.AST] = set()  # names and attributes that their parent has judged
         self._own = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+        self._called: set[ast.AST] = set()
         self._lenient = False  # within a quoted annotation, where an unknown name is evaluated to an error
         for statement in tree.body:
             self._top(statement)
@@ -150,6 +151,8 @@ class Rules:
                 self._quoted(annotation, scope)
             case ast.Subscript():
                 self._type_named(node)
+            case ast.Lambda():
+                self._defaults(node.args)
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             self._aliases(node.value, scope)
 
@@ -193,6 +196,8 @@ class Rules:
                 self.refuse(node, t.CONSTRUCT, f"hands {node.id} on")
         elif is_module(full):
             self.refuse(node, t.CONSTRUCT, f"hands the module {full} on")
+        elif full.endswith(t.ONLY_CALLED) and node not in self._called:
+            self.refuse(node, t.CONSTRUCT, f"hands {full} on")
 
     def _type_named(self, node: ast.AST) -> None:
         """`type` stands for a type here: `type[T]`, `isinstance(x, type)`."""
@@ -218,6 +223,8 @@ class Rules:
                 self.refuse(below, t.CONSTRUCT, f"uses {below.id}")
         elif is_module(full):
             self.refuse(node, t.CONSTRUCT, f"hands the module {full} on")
+        elif full.endswith(t.ONLY_CALLED) and node not in self._called:
+            self.refuse(node, t.CONSTRUCT, f"hands {full} on")
         elif (why := member(full)) is not None and why[0] != t.IMPORT:  # the import itself is refused
             self.refuse(node, why[0], f"uses {full}{why[1]}")
 
@@ -238,7 +245,7 @@ class Rules:
     # calls
 
     def _call(self, node: ast.Call, scope: Scope) -> None:
-        func = node.func
+        func = node.func.value if isinstance(node.func, ast.Subscript) else node.func  # compile[options](…)
         name = resolve(func, scope)
         if isinstance(func, ast.Attribute):
             attr = func.attr
@@ -256,18 +263,18 @@ class Rules:
                 self._allowed.add(func)
         if name is None:
             return
+        self._called.add(func)
+        if name.startswith("typing"):
+            self._quoted(node, scope)  # NamedTuple("T", [("a", "…")]): evaluated as annotations are
         if name.startswith("torch.") and name.removeprefix("torch.") not in t.TORCH_CALLS:
             rest = name.removeprefix("torch.")
             self._allowed.update(ast.walk(func))
             self.refuse(node, t.STREAM if rest in t.TORCH_STREAMS else t.TORCH, f"calls {name}()")
         elif isinstance(func, ast.Name) and scope.find(func.id) is None:
             self._builtin_call(node, func, scope)
-        elif name.endswith((".cute.ffi", ".ffi.ffi")):
-            self._foreign(node)
-        elif name.endswith("cute.compile"):
-            self._options(node)
-        elif name.endswith(f".{t.CUDA_COPY}"):
-            self._copies(node, scope)
+        else:
+            for what in judge_call(name, node, scope):
+                self.refuse(node, t.CONSTRUCT, what)
 
     def _builtin_call(self, node: ast.Call, func: ast.Name, scope: Scope) -> None:
         match func.id:
@@ -289,42 +296,6 @@ class Rules:
                 self._allowed.add(func)
                 self.refuse(node, t.CONSTRUCT, f"calls {name}()")
 
-    def _foreign(self, node: ast.Call) -> None:
-        """CUDA's device library only: from host code the same call reaches any function of the process."""
-        given = {k.arg: k.value for k in node.keywords}
-        name = given.get("name")
-        known = isinstance(name, ast.Constant) and re.fullmatch(t.FOREIGN_NAME, str(name.value))
-        if node.args or None in given or "source" in given or not known:
-            self.refuse(node, t.CONSTRUCT, f"calls a foreign function: {_text(node)[:80]}")
-
-    def _options(self, node: ast.Call) -> None:
-        for k in node.keywords:
-            if k.arg == "options":
-                text = k.value.value if isinstance(k.value, ast.Constant) else None
-                flags = re.findall(r"(?<!\S)--[\w-]+", text) if isinstance(text, str) else ["(not a literal)"]
-                for flag in flags:
-                    if flag not in t.COMPILE_FLAGS:
-                        self.refuse(node, t.CONSTRUCT, f"compiles with {flag}")
-
-    def _copies(self, node: ast.Call, scope: Scope) -> None:
-        """The destination is a name that a constant's address was just given."""
-        at: Scope | None = scope
-        while at is not None and not isinstance(at.node, ast.FunctionDef):
-            at = at.parent
-        symbols = {
-            target.id
-            for a in (ast.walk(at.node) if at is not None else ())
-            if isinstance(a, ast.Assign)
-            and isinstance(a.value, ast.Call)
-            and (resolve(a.value.func, scope) or "").endswith(f".{t.CUDA_SYMBOL}")
-            and isinstance(a.targets[0], ast.Tuple)
-            for target in a.targets[0].elts[1:2]
-            if isinstance(target, ast.Name)
-        }
-        first = node.args[0] if node.args else None
-        if not isinstance(first, ast.Name) or first.id not in symbols:
-            self.refuse(node, t.CONSTRUCT, "copies memory that is no constant of its own")
-
     # definitions
 
     def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
@@ -333,7 +304,10 @@ class Rules:
             self.refuse(node, code, f"defines {node.name}")
         self._decorators(node.decorator_list, scope)
         self._quoted(node.returns, scope)
-        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+        self._defaults(node.args)
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        for default in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
             if isinstance(default, ast.List | ast.Dict | ast.Set):
                 self.refuse(default, t.CONSTRUCT, "keeps state between calls: a default that can change")
 

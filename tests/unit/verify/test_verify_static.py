@@ -17,6 +17,8 @@ TRACED = "    i = b * d + t\n"  # a line of the kernel
 # At the end of the module, after the imports, in the launch path, or in the traced kernel.
 MODULE = {
     "CP6003": [
+        "from cutlass.base_dsl.ffi import FFI",
+        "from cutlass._mlir.dialects import func",
         "import os",
         "import sys",
         "from pathlib import Path",
@@ -98,6 +100,16 @@ MODULE = {
         "def f(): return cutlass.cute.export",
         "def f(): return cute.runtime.os.system",
         "import functools\ndef f(): return functools.singledispatch",
+        "def f(): c = cute.compile",
+        "def f(): g = cute.ffi",
+        "def f(g, o): return cute.compile(g, **o)",
+        "F = lambda seen=[]: seen",
+        "from typing import NamedTuple\nT = NamedTuple('T', [('a', 'exec(1)')])",
+        "class A:\n    __annotations__ = {'a': 'exec(1)'}",
+        "from cutlass._mlir import ir\ndef f(): return ir.Module.parse('')",
+        "from cutlass._mlir.dialects import llvm\ndef f(): llvm.call(None, [], [])",
+        "from cuda.bindings import runtime as rt\ndef f(): return map(rt.cudaMemcpyAsync, [1])",
+        "def f(x): return cute.compile[cute.LinkLibraries('x')](x)",
     ],
     "CP6006": [
         "def f(x): return torch.add(x, x)",
