@@ -12,24 +12,31 @@ import pytest
 from tests.adversarial.candidates import CHEATS, HOME, RIGHT, WAYS, Candidate, table
 from verify import run
 from verify.environment import find_gpu
+from verify.flags import given
 from verify.options import Options
 from verify.run import verify_targets
 from verify.spec_file import load_spec
 from verify.static import check_static
-from verify.verdict import StageResult, Status, Verdict
+from verify.verdict import STAGES, StageName, StageResult, Status, Verdict
+
+
+TIMED = frozenset({2, 6, 7, 17, 24, 25})  # rows that the bench stage has to see
 
 
 def passed(target: Path, _module: str, _entry: str) -> StageResult:
     return StageResult(stage="static", target=str(target), status=Status.PASSED)
 
 
-def judged(folder: Path, candidates: Sequence[Candidate], device: Any, *, read: bool) -> dict[str, Verdict]:
+def judged(
+    folder: Path, candidates: Sequence[Candidate], device: Any, *, read: bool, timed: bool = False
+) -> dict[str, Verdict]:
     """Verdicts by name. Without `read` the static stage is set aside: what stops a port then?"""
     targets = [c.write(folder) for c in candidates]
     with pytest.MonkeyPatch.context() as patched:
         if not read:
             patched.setattr(run, "check_static", passed)
-        options = Options(device=device, timeout=60.0)
+        stages: tuple[StageName, ...] = STAGES if timed else ("static", "compile", "parity")
+        options = Options(device=device, timeout=60.0, stages=stages, jobs=4 if device == "gpu" else 1)
         return {Path(v.target).name: v for v in verify_targets(targets, options)}
 
 
@@ -114,7 +121,11 @@ def on_gpu(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     if gpu is None:
         pytest.skip(why)
     chosen = [*(c for c in CHEATS if c.gpu), *RIGHT]
-    return judged(tmp_path_factory.mktemp("gpu"), chosen, "gpu", read=False)
+    found: dict[str, Verdict] = {}
+    for timed in (False, True):  # only what cheats with time is timed: that takes seconds each
+        some = [c for c in chosen if (c.row in TIMED) == timed]
+        found |= judged(tmp_path_factory.mktemp("gpu"), some, "gpu", read=False, timed=timed)
+    return found
 
 
 @pytest.mark.gpu
@@ -128,6 +139,20 @@ def test_the_gpu_stops_it(candidate: Candidate, on_gpu: dict[str, Verdict]) -> N
 def test_the_gpu_lets_right_ports_pass(candidate: Candidate, on_gpu: dict[str, Verdict]) -> None:
     """Among others that crash: row 21."""
     assert on_gpu[candidate.name].status is Status.PASSED, on_gpu[candidate.name].proven
+
+
+@pytest.mark.gpu
+def test_a_plan_at_each_call_shows_in_the_other_clocks(on_gpu: dict[str, Verdict]) -> None:
+    """Row 25: the kernel is as fast as ever; the launch is not."""
+    bench = on_gpu["plans_at_the_first_call"].stage("bench")
+    assert bench is not None and bench.bench is not None
+    assert bench.bench.launch["port"].call.median_us > 2_000 > bench.bench.launch["original"].call.median_us
+    assert set(bench.bench.first_call) == {"port", "original"}
+
+
+def test_a_debug_build_is_not_given_to_the_compiler() -> None:
+    """Row 24."""
+    assert given(["-G", "-O3"], "nvcc")[0] == ["-O3"]
 
 
 # the tables themselves
