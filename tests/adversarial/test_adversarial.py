@@ -19,7 +19,6 @@ from verify.spec_file import load_spec
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict
 
-
 TIMED = frozenset({2, 6, 7, 17, 24, 25})  # rows that the bench stage has to see
 
 
