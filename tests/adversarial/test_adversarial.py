@@ -19,7 +19,7 @@ from verify.spec_file import load_spec
 from verify.static import check_static
 from verify.verdict import STAGES, StageName, StageResult, Status, Verdict
 
-TIMED = frozenset({2, 6, 7, 17, 24, 25})  # rows that the bench stage has to see
+TIMED = frozenset({2, 6, 7, 17, 20, 24, 25})  # rows that stages after parity have to see
 
 
 def passed(target: Path, _module: str, _entry: str) -> StageResult:
@@ -121,7 +121,7 @@ def on_gpu(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
         pytest.skip(why)
     chosen = [*(c for c in CHEATS if c.gpu), *RIGHT]
     found: dict[str, Verdict] = {}
-    for timed in (False, True):  # only what cheats with time is timed: that takes seconds each
+    for timed in (False, True):  # what needs no later stage is spared them: they take seconds each
         some = [c for c in chosen if (c.row in TIMED) == timed]
         found |= judged(tmp_path_factory.mktemp("gpu"), some, "gpu", read=False, timed=timed)
     return found
