@@ -110,7 +110,7 @@ class Child:
         command = argv or [sys.executable, "-P", "-m", "verify.worker"]
         try:
             self._process = subprocess.Popen(
-                [*command, str(write), str(os.getpid()), json.dumps(asked)],
+                [*command, str(write), str(os.getpid()), *([] if argv else [json.dumps(asked)])],
                 stdin=subprocess.PIPE,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
