@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 
-ABI = 2
+ABI = 3
 SCHEDULES = {"forward": 0, "reverse": 1, "random": 2}
 DONE, STOPPED, BAD_LAUNCH = 0, 1, 2
 FIBERS, RESIDENT = 1, 2
@@ -88,5 +88,10 @@ class Launch(c.Structure):
         ("max_output", c.c_uint64),
         ("n_output", c.c_uint64),
         ("clock", c.c_uint64),
+        ("asked", c.c_uint64),
+        ("wrote", c.c_uint32),
+        ("wrote_block", c.c_uint32),
+        ("wrote_thread", c.c_uint32),
+        ("wrote_site", c.c_uint32),
         ("runtime", c.c_void_p),
     )

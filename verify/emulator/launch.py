@@ -17,7 +17,7 @@ from verify.emulator.emit.module import Emitted, emit_kernel
 from verify.emulator.memory import Memory
 from verify.emulator.ptx.module import Module, PtxError, Var
 from verify.emulator.ptx.parse import parse
-from verify.emulator.report import Finding, describe
+from verify.emulator.report import Finding, Writer, describe, writer_of
 
 _MAX_FINDINGS = 256
 _MAX_OUTPUT = 1 << 20
@@ -40,13 +40,15 @@ class LaunchShape:
 class RunOptions:
     """`schedule` is forward, reverse or random:<seed>: the order in which runnable threads run. `budget`
     counts backward branches and waits; beyond it the launch ends with CP8041. `count` asks for counts,
-    `jitter` (a seed, 0: none) perturbs approximate instructions within their documented error."""
+    `jitter` (a seed, 0: none) perturbs approximate instructions within their documented error. `asked` is an
+    address whose last writer is wanted; needs the checks."""
 
     schedule: str = "forward"
     checks: bool = True
     count: bool = False
     budget: int = 2_000_000_000
     jitter: int = 0
+    asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Ran:
     printed: str = ""
     opcodes: Mapping[str, int] = field(default_factory=dict)
     steps: int = 0
+    writer: Writer | None = None
 
 
 @dataclass(slots=True)
@@ -203,6 +206,7 @@ class Program:
             counts=counts.ctypes.data,
             output=ctypes.addressof(output),
             max_output=_MAX_OUTPUT,
+            asked=options.asked,
         )
         start = time.perf_counter()
         ended = loaded.library.emu_run(ctypes.byref(loaded.kernel), ctypes.byref(launch))
@@ -217,6 +221,7 @@ class Program:
             output.raw[: launch.n_output].decode("utf-8", "replace"),
             emitted.sites.opcode_counts(counts.tolist()) if options.count else {},
             options.budget - max(0, launch.budget),
+            writer_of(launch, emitted.sites, self.files),
         )
 
 

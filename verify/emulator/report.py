@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from verify.emulator.abi import Finding as Raw
+from verify.emulator.abi import Launch
 from verify.emulator.emit.sites import Sites
 from verify.emulator.memory import Allocation
 
@@ -81,6 +82,22 @@ def describe(raw: Raw, sites: Sites, files: Mapping[int, str], memory: Iterable[
     return Finding(
         code, "; ".join(w for w in words if w), place, other, raw.block, raw.thread, raw.count, raw.addr
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The thread that wrote at an address last; linear indices."""
+
+    block: int
+    thread: int
+    place: Place
+
+
+def writer_of(launch: Launch, sites: Sites, files: Mapping[int, str]) -> Writer | None:
+    """What a launch answers about the address it was asked for; None where it does not know."""
+    if not launch.wrote:
+        return None
+    return Writer(launch.wrote_block, launch.wrote_thread, _place(launch.wrote_site, sites, files))
 
 
 def _place(site: int, sites: Sites, files: Mapping[int, str]) -> Place:

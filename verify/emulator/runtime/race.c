@@ -58,7 +58,25 @@ void mark_red(Slot *s) {
         for (u32 g = (k->red[i].from + grain) >> shift; g < k->red[i].to >> shift; g++) s->cells[g] = (Cell){.w = RED};
 }
 
+// Who wrote last at the address that the caller asks about.
+static void answer(Runtime *rt) {
+    Launch *l = rt->launch;
+    for (u32 i = 0; l->asked && i < l->n_allocations; i++) {
+        Allocation *a = &l->allocations[i];
+        if (!a->cells || l->asked < a->base || l->asked >= a->base + a->size) continue;
+        Cell *c = cell_of(a, l->asked, rt->global_shift);
+        if (!c->w) return;
+        Segment g = rt->segments[segment_of(c->w)];
+        l->wrote = 1;
+        l->wrote_block = g.block;
+        l->wrote_thread = g.warp * 32 + lane_of(c->w);
+        l->wrote_site = c->ws == 0xffff ? NO_SITE : c->ws;
+        return;
+    }
+}
+
 void order_end_launch(Runtime *rt) {
+    if (rt->segments) answer(rt);
     for (u32 i = 0; rt->site_allocation && i < rt->launch->n_allocations; i++) {
         Allocation *a = &rt->launch->allocations[i];
         if (a->cells) munmap(a->cells, cells_bytes(rt, a));
