@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,8 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
     foreign: list[str] = []
 
     def here(addresses: dict[str, int]) -> None:
+        if asked := job.get("ask"):
+            HELD.options = replace(HELD.options, asked=addresses[asked[0]] + asked[1])
         launch(resolved, addresses)
         foreign.extend(_foreign(spec, inputs, addresses, job["repeat"]))
         if job["repeat"] == 0:
@@ -191,7 +194,9 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
     steps = sum(one.steps for one in HELD.seen)
     seen = {"findings": found, "touched": touched, "opcodes": dict(executed), "steps": steps}
     seen["launches"] = [[*s.grid, *s.block, s.smem] for s in HELD.shapes]
-    seen |= {"foreign": foreign, "strayed": HELD.strayed}
+    writers = [one.writer for one in HELD.seen if one.writer is not None]
+    last = [(w.block, w.thread, w.place.file, w.place.line) for w in writers[-1:]]
+    seen |= {"foreign": foreign, "strayed": HELD.strayed, "writer": last[0] if last else None}
     return {**report(ran, Path(job["out"])), **seen}
 
 

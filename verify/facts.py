@@ -52,6 +52,15 @@ class ErrorFacts(Strict):
     histogram: list[int]
 
 
+class WriterFacts(Strict):
+    """The thread that wrote an element last, and where in its source."""
+
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    file: str = ""
+    line: int = 0
+
+
 class Difference(Strict):
     """The worst of one output over all runs, against the original; `*_fp64` against reference.py."""
 
@@ -73,6 +82,8 @@ class Difference(Strict):
     unwritten_by_both: int = 0
     port_error: ErrorFacts | None = None
     original_error: ErrorFacts | None = None
+    port_writer: WriterFacts | None = None  # of the first bad element; in the emulator only
+    original_writer: WriterFacts | None = None
 
 
 class RunFacts(Strict):

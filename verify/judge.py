@@ -59,6 +59,7 @@ class Judged:
     code: str | None  # None: the port is right here
     message: str
     unwritten_by_both: int
+    at: int | None = None  # of the buffer's elements, the first that is wrong
 
 
 def judge(
@@ -82,7 +83,7 @@ def judge(
             first = int(np.argmax(mask))
             empty = Comparison("exact", len(mask), bad=int(mask.sum()), first_bad=first)
             message = f"{int(mask.sum())} of {len(mask)} elements {words}, first at {lane.name}[{first}]"
-            return Judged(lane, empty, code, message, both)
+            return Judged(lane, empty, code, message, both, first)
     kept = np.flatnonzero(~idle_o) if idle_o.any() else None
 
     def take(outputs: Outputs) -> Array:
@@ -108,7 +109,7 @@ def judge(
         f"{worst.bad} of {worst.elements} elements differ, first {lane.name}[{at}]: port {worst.port_value}, "
         f"original {worst.original_value} (max abs {worst.max_abs:.3g}, limit {worst.limit})"
     )
-    return Judged(lane, worst, "CP7013" if worst.nonfinite == worst.bad else "CP7012", message, both)
+    return Judged(lane, worst, "CP7013" if worst.nonfinite == worst.bad else "CP7012", message, both, at)
 
 
 def _distinct(repeats: list[Outputs], arg: BufferArg) -> list[Outputs]:

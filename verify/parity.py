@@ -12,53 +12,24 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from verify.culprit import in_words as culprits
+from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
 from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
 from verify.inputs import Lane, generate, view
-from verify.judge import Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
+from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
 from verify.plan import REPEATS, Device, Repeats, Run, too_large
-from verify.resolve import resolve
+from verify.resolve import Resolved, resolve
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec
 from verify.spec_args import BufferArg
+from verify.statuses import SUSPECT, status_of
 from verify.verdict import StageResult, Status
 from verify.worst import Worst
 
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
 _REFERENCE_ELEMENTS = 1 << 25
 _UNREFERENCED = frozenset({"special", "tiny"})  # values that float64 treats otherwise
-_STATUS = {
-    "CP7007": Status.SANITIZER,
-    "CP7021": Status.LAUNCH_ERROR,
-    "CP7011": Status.LAUNCH_ERROR,
-    "CP7003": Status.LAUNCH_ERROR,
-    "CP7004": Status.CRASHED,
-    "CP7005": Status.TIMEOUT,
-    "CP6101": Status.COMPILE_ERROR,
-    "CP6004": Status.COMPILE_ERROR,
-    "CP7032": Status.MISCOMPILED,
-    "CP7001": Status.AMBIGUOUS,
-    "CP7019": Status.AMBIGUOUS,
-    "CP7025": Status.AMBIGUOUS,
-    "CP7026": Status.AMBIGUOUS,
-    "CP7027": Status.AMBIGUOUS,
-    "CP7099": Status.AMBIGUOUS,
-    "CP7101": Status.AMBIGUOUS,
-    "CP7041": Status.LAUNCH_ERROR,
-    "CP7104": Status.AMBIGUOUS,
-    "CP7105": Status.AMBIGUOUS,
-    "CP7107": Status.AMBIGUOUS,
-    "CP7108": Status.LAUNCH_ERROR,
-    # What the emulator can't run says nothing about the port.
-    "CP7102": Status.NOT_RUN,
-    "CP7103": Status.NOT_RUN,
-    "CP7106": Status.NOT_RUN,
-    "CP7109": Status.NOT_RUN,
-    "CP7110": Status.NOT_RUN,
-    "CP9001": Status.NOT_RUN,
-    "CP9002": Status.AMBIGUOUS,
-}
-_SUSPECT = frozenset({"CP7002", "CP7006", "CP7008", "CP7010", "CP7016", "CP7031"})
 # Results that vary: the original's, the port's.
 _UNSTEADY: dict[Device, tuple[str, str]] = {"gpu": ("CP7016", "CP7015"), "emulator": ("CP8051", "CP8051")}
 Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]
@@ -87,6 +58,7 @@ class _State:
 
     order_dependent: bool
     device: Device
+    explain: bool
     runs: list[RunFacts] = field(default_factory=list)
     noted: Noted = field(default_factory=Noted)
     worst: Worst = field(default_factory=Worst)
@@ -112,12 +84,14 @@ def run_parity(
     built: CompileFacts | None = None,
     builder: str = "",
     device: Device = "gpu",
+    explain: bool = True,
 ) -> StageResult:
-    """Compare port and original over `runs`. Every failure has its code; PASSED needs counted runs."""
+    """Compare port and original over `runs`. Every failure has its code; PASSED needs counted runs. With
+    `explain` a wrong element is traced to the threads that wrote it, where the device can tell."""
     start = time.monotonic()
     # Float atomics add in any order: the original's own results may vary.
     atomics = built.features if built else {}
-    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device)
+    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
     code: str | None = None
     message, line, status = "", None, Status.PASSED
     try:
@@ -155,15 +129,6 @@ def not_compared(target: Path, e: SideError) -> StageResult:
     """The stage where it ended before a comparison could begin."""
     status = Status.NOT_RUN if e.code == "CP9003" else status_of(e.code)
     return StageResult(stage="parity", target=str(target), status=status, code=e.code, message=e.message)
-
-
-def status_of(code: str) -> Status:
-    """The status that a parity code stands for."""
-    if code in _SUSPECT:
-        return Status.ORIGINAL_SUSPECT
-    if code in ("CP7017", "CP7018", "CP7022"):
-        return Status.AMBIGUOUS
-    return _STATUS.get(code, Status.WRONG_VALUES)
 
 
 def _one(
@@ -213,20 +178,41 @@ def _one(
         fits = sum(resolved.elems.values()) <= _REFERENCE_ELEMENTS
         if reference is not None and run.values not in _UNREFERENCED and fits:
             expected = _expected(spec, run, reference, inputs, wanted)
-    _never_launched(spec, run, inputs, got, wanted)
-    told = True
-    for arg, lane in output_lanes(spec):
-        found = judge(arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent)
-        state.worst.note(found)
-        if found.code is not None:
-            record(False, found.message)
-            raise Verdicted(found.code, f"{run}: {found.message}")
-        _repeats(state, run, arg, lane, got, wanted, record)
-        told &= _tells(spec, state, arg, lane, inputs, wanted[0])
+        _never_launched(spec, run, inputs, got, wanted)
+        told = True
+        for arg, lane in output_lanes(spec):
+            found = judge(
+                arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent
+            )
+            state.worst.note(found)
+            if found.code is not None:
+                record(False, found.message)
+                whose = _whose(run, resolved, inputs, arg, found, original, port, state)
+                raise Verdicted(found.code, f"{run}: {found.message}{whose}")
+            _repeats(state, run, arg, lane, got, wanted, record)
+            told &= _tells(spec, state, arg, lane, inputs, wanted[0])
     notes = [] if told else ["a null answer would pass here"]
     if reference is not None and not expected:
         notes.append("no fp64 reference here" + ("" if fits else ": too large"))
     record(told, "; ".join(notes))
+
+
+def _whose(
+    run: Run,
+    resolved: Resolved,
+    inputs: Inputs,
+    arg: BufferArg,
+    found: Judged,
+    original: Side,
+    port: Side,
+    state: _State,
+) -> str:
+    """Which threads computed the first wrong element, in words; "" where that is not asked for or known."""
+    if state.device != "emulator" or not state.explain:
+        return ""
+    sides = [writer(s, run.case.name, inputs, resolved, arg, found) for s in (port, original)]
+    state.worst.blame(found.lane.name, *sides)
+    return culprits(*sides)
 
 
 def _original(
@@ -255,11 +241,11 @@ def _original(
             outputs.append(ran[0].outputs)
     except SideError as e:
         finding = Verdicted(e.code, f"{run}: {e.message}", None)
-        if e.how != "refused" or e.code in _SUSPECT:
+        if e.how != "refused" or e.code in SUSPECT:
             original.restart()
         if e.how == "timeout" and state.device == "emulator":
             raise _Skipped(f"too large for the emulator: {e.message}") from e
-        if run.own or e.code not in _SUSPECT:
+        if run.own or e.code not in SUSPECT:
             raise finding from e
         _drop(run, state, f"the original itself fails there: {e.message[:200]}")
     except Verdicted as e:

@@ -39,6 +39,7 @@ class Inputs:
     data: dict[str, Bytes]
     folder: Path
     shifted: bool = False
+    ask: tuple[str, int] | None = None  # a buffer and a byte of it: who wrote there last?
     _files: dict[str, str] = field(default_factory=dict)
     _key: bytes = b""
 
@@ -76,6 +77,7 @@ class SideRan:
     launches: list[list[int]] = field(default_factory=list)  # grid, block, dynamic shared bytes of each
     foreign: list[str] = field(default_factory=list)  # buffers that something else than a launch changed
     strayed: list[str] = field(default_factory=list)  # kernels launched on another stream than given
+    writer: tuple[int, int, str, int] | None = None  # linear block and thread, file, line; see Inputs.ask
 
 
 class Side(Protocol):
@@ -208,6 +210,7 @@ class ChildSide:
             "inputs": inputs.files(),
             "repeat": repeat,
             "shifted": inputs.shifted,
+            "ask": inputs.ask,
             "out": str(scratch),
             "module": self.load.get("module", ""),
             "budget": self.budgets.get(case, 0),
@@ -224,6 +227,7 @@ class ChildSide:
             launches=reply.get("launches", []),
             foreign=reply.get("foreign", []),
             strayed=reply.get("strayed", []),
+            writer=tuple(w) if (w := reply.get("writer")) else None,
         )
 
 

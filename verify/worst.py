@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from verify.errors import Errors, none_of
-from verify.facts import Difference, ErrorFacts
+from verify.facts import Difference, ErrorFacts, WriterFacts
 from verify.judge import Judged
 from verify.tolerance import Comparison
 
@@ -50,6 +50,12 @@ class Worst:
             original_value=c.original_value,
             unwritten_by_both=found.unwritten_by_both,
         )
+
+    def blame(self, name: str, port: WriterFacts | None, original: WriterFacts | None) -> None:
+        """Note which threads computed the first wrong element of an output."""
+        found = self._differences[name]
+        writers = {"port_writer": port, "original_writer": original}
+        self._differences[name] = found.model_copy(update=writers)
 
     @property
     def outputs(self) -> list[Difference]:

@@ -80,11 +80,11 @@ def with_mutants(comparison: Comparison, result: StageResult, options: Options) 
     return result.model_copy(update={"parity": result.parity.model_copy(update={"mutation": tried})})
 
 
-def compare(c: Comparison, port: Side | None = None) -> StageResult:
+def compare(c: Comparison, port: Side | None = None, explain: bool = True) -> StageResult:
     """The parity stage of a comparison; `port` is another port than its own."""
     port = port or c.port
     return run_parity(
-        str(c.target), c.spec, c.runs, c.original, port, c.reference, c.built, c.builder, c.device
+        str(c.target), c.spec, c.runs, c.original, port, c.reference, c.built, c.builder, c.device, explain
     )
 
 
@@ -147,7 +147,7 @@ class _Trial:
                 return Ruling(Status.PASSED, same_code=True)
         except SideError as e:
             return Ruling(Status.COMPILE_ERROR, e.code)
-        result = compare(self._c, port)
+        result = compare(self._c, port, explain=False)
         if self._c.device == "gpu" and result.status in _SPOILED:
             port.restart()
         return Ruling(result.status, result.code or "")

@@ -8,7 +8,7 @@ from verify.blame import blame
 from verify.codes import CODES
 from verify.facts import FindingFacts
 from verify.findings import status_of_finding
-from verify.parity import status_of
+from verify.statuses import status_of
 from verify.verdict import StageResult, Status, conclude
 
 SEEN = [c for c in CODES if c.startswith("CP80") and c not in ("CP8013", "CP8062")]
