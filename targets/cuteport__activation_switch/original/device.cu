@@ -1,3 +1,4 @@
+#line 6 "activation_switch.cu"
 enum Activation {
     ACT_LINEAR = 0,
     ACT_RELU,
@@ -8,6 +9,7 @@ enum Activation {
     ACT_ELU,
 };
 
+#line 16 "activation_switch.cu"
 __global__ void activation_switch(const float *in_ptr, float *out_ptr, int n, int act, float slope)
 {
     const int i = blockDim.x * blockIdx.x + threadIdx.x;

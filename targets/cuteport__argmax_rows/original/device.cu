@@ -2,16 +2,19 @@
 #define FLT_MAX 3.402823466e+38F
 #endif
 
+#line 9 "argmax_rows.cu"
 struct Pair {
     float val;
     int idx;
 };
 
+#line 14 "argmax_rows.cu"
 __device__ inline bool better(const Pair &a, const Pair &b)
 {
     return a.val > b.val || (a.val == b.val && a.idx < b.idx);
 }
 
+#line 19 "argmax_rows.cu"
 __device__ inline Pair warp_best(Pair p)
 {
     for (int mask = 16; mask >= 1; mask /= 2) {
@@ -24,6 +27,7 @@ __device__ inline Pair warp_best(Pair p)
     return p;
 }
 
+#line 31 "argmax_rows.cu"
 __global__ void argmax_rows(const float *m, int rows, int cols, int *best_col, float *best_val)
 {
     __shared__ Pair warp_pairs[32];

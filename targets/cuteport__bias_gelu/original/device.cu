@@ -2,6 +2,7 @@
 
 typedef __nv_bfloat16 bf16;
 typedef __nv_bfloat162 bf162;
+#line 15 "bias_gelu.cu"
 __device__ __forceinline__ float gelu(float x)
 {
     const float kAlpha = 0.7978845608028654f;  // sqrt(2 / pi)
@@ -10,6 +11,7 @@ __device__ __forceinline__ float gelu(float x)
     return 0.5f * x * (1.0f + tanhf(inner));
 }
 
+#line 23 "bias_gelu.cu"
 __global__ void bias_gelu(const bf16 *x, const bf16 *bias, bf16 *out, int rows, int cols)
 {
     const int pairs = cols / 2;

@@ -1,5 +1,6 @@
 #define SCAN_BLOCK 512
 #define WARPS (SCAN_BLOCK / 32)
+#line 11 "block_scan.cu"
 __device__ int warp_inclusive_scan(int v, int lane)
 {
     for (int d = 1; d < 32; d <<= 1) {
@@ -10,6 +11,7 @@ __device__ int warp_inclusive_scan(int v, int lane)
     return v;
 }
 
+#line 21 "block_scan.cu"
 __global__ void block_scan(const int *d_in, int *d_out, int *d_sums, int n)
 {
     __shared__ int warp_totals[WARPS];

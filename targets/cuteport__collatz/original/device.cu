@@ -1,3 +1,4 @@
+#line 6 "collatz.cu"
 __global__ void collatz(const long long *start, int *steps, unsigned long long *peak, int n, int limit)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -5,6 +5,7 @@
 #define SMEM_W (TILE_W + 2 * RADIUS)
 #define SMEM_H (TILE_H + 2 * RADIUS)
 __constant__ float c_coef[KSIZE * KSIZE];
+#line 15 "conv5x5_const.cu"
 __global__ void conv5x5_const(const float *__restrict__ src, float *__restrict__ dst, int width, int height)
 {
     __shared__ float smem[SMEM_H * SMEM_W];

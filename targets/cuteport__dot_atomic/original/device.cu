@@ -1,3 +1,4 @@
+#line 10 "dot_atomic.cu"
 __global__ void dot_atomic(float *result, const float *a, const float *b, int n)
 {
     float acc = 0.0f;

@@ -1,4 +1,5 @@
 typedef long long i64;
+#line 10 "gather_rows.cu"
 __global__ void gather_rows(const float* table, const i64* idx, float* out, i64 count, i64 dim)
 {
     for (i64 i = blockIdx.x; i < count; i += gridDim.x) {

@@ -1,6 +1,7 @@
 #define FLOAT4(value) (reinterpret_cast<float4 *>(&(value))[0])
 #define CONST_FLOAT4(value) (reinterpret_cast<const float4 *>(&(value))[0])
 #define HARDSWISH(v) ((v) * fminf(fmaxf((v) + 3.0f, 0.0f), 6.0f) * (1.0f / 6.0f))
+#line 12 "hardswish_f4.cu"
 __global__ void hardswish_f4(const float *x, float *y, int N)
 {
     int idx = (blockIdx.x * blockDim.x + threadIdx.x) * 4;

@@ -2,6 +2,7 @@
 #define TY 8
 #define IDX(x, y) ((y) * nx + (x))
 #define CLAMP(v, lo, hi) ((v) < (lo) ? (lo) : ((v) > (hi) ? (hi) : (v)))
+#line 12 "heat_step.cu"
 __global__ void heat_step(const float* __restrict__ u, float* __restrict__ u_new, int nx, int ny, float k)
 {
     __shared__ float s[TY + 2][TX + 2];

@@ -7,6 +7,7 @@ typedef unsigned int uint32_t;
 #endif
 
 #define NUM_BINS 256
+#line 20 "histogram256.cu"
 __global__ void histogram256(const uint8_t *data, uint32_t *bins, uint32_t n)
 {
     __shared__ uint32_t local[NUM_BINS];

@@ -1,3 +1,4 @@
+#line 8 "kahan_daxpy.cu"
 __device__ void kahan_add(double &sum, double &comp, double term)
 {
     double y = __dsub_rn(term, comp);
@@ -6,6 +7,7 @@ __device__ void kahan_add(double &sum, double &comp, double term)
     sum = t;
 }
 
+#line 16 "kahan_daxpy.cu"
 __global__ void kahan_daxpy(const size_t n, const double a, const double *x, double *y, double *comp)
 {
     const size_t step = (size_t)gridDim.x * blockDim.x;

@@ -1,4 +1,5 @@
 constexpr int kRowsPerBlock = 4;
+#line 21 "layernorm_forward.cu"
 __device__ float all_lanes_sum(float v)
 {
     for (int d = 16; d > 0; d /= 2)
@@ -6,6 +7,7 @@ __device__ float all_lanes_sum(float v)
     return __shfl_sync(0xffffffffu, v, 0);
 }
 
+#line 28 "layernorm_forward.cu"
 __global__ void __launch_bounds__(32 * kRowsPerBlock)
 layernorm_forward(float *out, float *mean, float *rstd, const float *x, const float *gamma,
                   const float *beta, int N, int C, float eps)

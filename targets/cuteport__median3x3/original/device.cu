@@ -1,3 +1,4 @@
+#line 6 "median3x3.cu"
 __device__ __forceinline__ void order(float &a, float &b)
 {
     const float lo = fminf(a, b);
@@ -5,6 +6,7 @@ __device__ __forceinline__ void order(float &a, float &b)
     a = lo;
 }
 
+#line 13 "median3x3.cu"
 __device__ __forceinline__ void order3(float &a, float &b, float &c)
 {
     order(b, c);
@@ -12,6 +14,7 @@ __device__ __forceinline__ void order3(float &a, float &b, float &c)
     order(b, c);
 }
 
+#line 21 "median3x3.cu"
 __device__ void load_window(const float *img, int x, int y, int w, int h, float *win)
 {
     for (int dy = -1; dy <= 1; dy++) {
@@ -23,6 +26,7 @@ __device__ void load_window(const float *img, int x, int y, int w, int h, float 
     }
 }
 
+#line 32 "median3x3.cu"
 __global__ void median3x3(const float *img, float *out, int w, int h)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;

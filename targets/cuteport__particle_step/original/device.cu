@@ -1,3 +1,4 @@
+#line 7 "particle_step.cu"
 struct StepParams {
     float dt;
     float gravity;    // along -y
@@ -7,6 +8,7 @@ struct StepParams {
     int count;
 };
 
+#line 17 "particle_step.cu"
 static __device__ float wall(float c, float half_box, float stiffness)
 {
     if (c > half_box)
@@ -16,6 +18,7 @@ static __device__ float wall(float c, float half_box, float stiffness)
     return 0.0f;
 }
 
+#line 27 "particle_step.cu"
 __global__ void particle_step(float4 *pos, float4 *vel, StepParams p)
 {
     int i = threadIdx.x + blockIdx.x * blockDim.x;

@@ -1,4 +1,6 @@
+#line 13 "probe_find.cu"
 enum { EMPTY = 0, NOT_FOUND = -1, INVALID = -2 };
+#line 15 "probe_find.cu"
 __global__ void probe_find(const int *keys, unsigned int mask, const int *query, const unsigned int *home,
                            int n, int max_probe, int *slot, int *probes)
 {

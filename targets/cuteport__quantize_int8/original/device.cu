@@ -1,4 +1,5 @@
 #define BLOCK 256
+#line 10 "quantize_int8.cu"
 __device__ __forceinline__ signed char quantize_one(float x, float inv_scale)
 {
     int q = __float2int_rn(x * inv_scale);
@@ -7,6 +8,7 @@ __device__ __forceinline__ signed char quantize_one(float x, float inv_scale)
     return (signed char)q;
 }
 
+#line 18 "quantize_int8.cu"
 __global__ void quantize_int8(const float* __restrict__ x, signed char* __restrict__ q,
                               float* __restrict__ scale, int cols)
 {

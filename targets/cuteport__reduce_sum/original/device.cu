@@ -1,4 +1,5 @@
 extern __shared__ float sdata[];
+#line 10 "reduce_sum.cu"
 __global__ void reduce_sum(const float *g_in, float *g_out, unsigned int n)
 {
     unsigned int tid = threadIdx.x;

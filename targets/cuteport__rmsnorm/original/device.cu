@@ -1,22 +1,28 @@
 #include <cuda_fp16.h>
 
+#line 11 "rmsnorm.cu"
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
     T val[N];
 };
 
+#line 16 "rmsnorm.cu"
 template <typename T>
 __device__ __forceinline__ float to_float(T v) { return static_cast<float>(v); }
 
+#line 18 "rmsnorm.cu"
 template <>
 __device__ __forceinline__ float to_float<__half>(__half v) { return __half2float(v); }
 
+#line 21 "rmsnorm.cu"
 template <typename T>
 __device__ __forceinline__ T from_float(float v) { return static_cast<T>(v); }
 
+#line 23 "rmsnorm.cu"
 template <>
 __device__ __forceinline__ __half from_float<__half>(float v) { return __float2half(v); }
 
+#line 26 "rmsnorm.cu"
 template <typename T, int VEC>
 __global__ void rmsnorm(T* __restrict__ out, const T* __restrict__ x, const T* __restrict__ weight,
                         float eps, int hidden) {

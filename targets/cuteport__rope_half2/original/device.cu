@@ -1,5 +1,6 @@
 #include <cuda_fp16.h>
 
+#line 13 "rope_half2.cu"
 __global__ void rope_half2(half2* __restrict__ qk, const float* __restrict__ cos_tab,
                            const float* __restrict__ sin_tab, const int* __restrict__ positions,
                            const int heads, const int half_dim)

@@ -1,3 +1,4 @@
+#line 13 "saxpy.cu"
 __global__ void saxpy(int n, float a, const float *x, float *y)
 {
     int stride = blockDim.x * gridDim.x;

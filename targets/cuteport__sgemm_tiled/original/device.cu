@@ -3,6 +3,7 @@
 #define BK 16
 #define TM 4
 #define TN 4
+#line 17 "sgemm_tiled.cu"
 __global__ __launch_bounds__(256) void sgemm_tiled(int M, int N, int K, float alpha, const float *A,
                                                    const float *B, float beta, float *C)
 {

@@ -4,6 +4,7 @@
 
 #define WARP_SIZE 32
 #define FULL_MASK 0xffffffff
+#line 15 "softmax_rows.cu"
 __device__ __forceinline__ float warp_max(float v)
 {
 #pragma unroll
@@ -12,6 +13,7 @@ __device__ __forceinline__ float warp_max(float v)
     return v;
 }
 
+#line 23 "softmax_rows.cu"
 __device__ __forceinline__ float warp_sum(float v)
 {
 #pragma unroll
@@ -20,6 +22,7 @@ __device__ __forceinline__ float warp_sum(float v)
     return v;
 }
 
+#line 31 "softmax_rows.cu"
 __global__ void softmax_rows(const float* __restrict__ x, float* __restrict__ out, int cols)
 {
     __shared__ float partial[WARP_SIZE];

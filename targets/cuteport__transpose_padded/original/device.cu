@@ -1,5 +1,6 @@
 const int TILE_DIM = 32;
 const int BLOCK_ROWS = 8;
+#line 11 "transpose_padded.cu"
 __global__ void transpose_padded(float *odata, const float *idata, int width, int height)
 {
     __shared__ float tile[TILE_DIM][TILE_DIM + 1];
