@@ -140,7 +140,7 @@ def _port_sides(canary: Canary, place: Path, scratch: Path, arch: str) -> _Resul
     module = str(place / "port.py")
     with closing(sides.ChildSide(sides.PORT, {}, arch, _SECONDS)) as side:
         job = {"do": "compile", "id": 0, "module": module, "entry": canary.name, "out": str(scratch)}
-        side.once({**job, "block": [len(_VALUES), 1, 1]}, _SECONDS)
+        side.once({**job, "known": {"block": [len(_VALUES), 1, 1]}}, _SECONDS)
         _check_meaning(canary, (scratch / "ptx").read_text(encoding="utf-8"), place)
         for level in LEVELS:
             side.reload({"target": str(place), "module": module, "level": level})

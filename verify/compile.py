@@ -7,14 +7,15 @@ import queue
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from verify.cubin import facts
 from verify.isolate import Child, ChildDiedError, ChildTimeoutError, memory_limit
-from verify.resolve import Dim3, resolve
+from verify.portcall import known_when_compiled
+from verify.resolve import resolve
 from verify.spec import Spec
 from verify.verdict import StageResult, Status
 
@@ -26,23 +27,24 @@ _JOBS_PER_CHILD = 48  # compiled modules stay in a child's memory
 
 @dataclass(frozen=True, slots=True)
 class CompileJob:
-    """`target` names the job in its result; `block` is the launch block in threads, `level` the optimisation
-    level of the machine code where the spec pins one. `disassemble`: say what instructions that has."""
+    """`target` names the job in its result; `known` is what its first typical case says to `compile_<entry>`,
+    `level` the optimisation level of the machine code where the spec pins one. `disassemble`: say what
+    instructions that has."""
 
     target: str
     module: Path
     entry: str
-    block: Dim3
+    known: Mapping[str, Any]
     level: int | None = None
     disassemble: bool = False
 
 
 def job_of(target: Path, spec: Spec, *, disassemble: bool = False) -> CompileJob:
-    """The job for a target folder; its block is that of the first typical case. ExprError for a bad one."""
+    """The job for a target folder, for its first typical case. ExprError for a bad one."""
     case = next((c for c in spec.case if c.role == "typical"), spec.case[0])
     module = (target / spec.port.module).resolve()
-    block = resolve(spec, case).block
-    return CompileJob(str(target), module, spec.port.entry, block, spec.port.opt_level, disassemble)
+    known = known_when_compiled(spec, resolve(spec, case))
+    return CompileJob(str(target), module, spec.port.entry, known, spec.port.opt_level, disassemble)
 
 
 def child_env(arch: str, dump: Path) -> dict[str, str]:
@@ -99,7 +101,7 @@ class CompileChild:
             "id": self.child.jobs,
             "module": str(job.module),
             "entry": job.entry,
-            "block": list(job.block),
+            "known": dict(job.known),
             "level": job.level,
             "out": str(out),
         }

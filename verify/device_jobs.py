@@ -17,10 +17,11 @@ from verify.inputs import decode, lanes, view
 from verify.jobs import Emit, JobError, describe, load_module
 from verify.levels import compile_at
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
-from verify.portcall import BindError, bind
+from verify.portcall import bind
 from verify.resolve import Resolved, resolve
 from verify.spec import Spec
 from verify.spec_file import load_spec
+from verify.specialise import BindError, specialisations
 
 _HEALTH_BYTES = 1 << 16
 
@@ -131,19 +132,20 @@ def call_port(
 
 
 def code_of(entry: Any, job: dict[str, Any]) -> str:
-    """Compile a port for the job's block, as its first call would, which then needs not: the machine code's
-    hash. JobError CP6102 where it does not compile."""
+    """Compile a port for what its cases say, as its first calls would, which then need not: hashes of the
+    machine code. JobError CP6102 where it does not compile."""
     path = Path(job["module"])
     try:
-        compiled = entry.__globals__[f"compile_{entry.__name__}"](tuple(job["block"]))
-        return machine_code(bytes(compiled.artifacts.CUBIN))
+        build = entry.__globals__[f"compile_{entry.__name__}"]
+        made = [build(*given) for given in specialisations(build, job["known"])]
+        return " ".join(machine_code(bytes(compiled.artifacts.CUBIN)) for compiled in made)
     except BaseException as e:
         message, line = describe(e, path)
         raise JobError("CP6102", message, line) from e
 
 
 def code_of_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
-    """Compile the loaded port for one block; see code_of."""
+    """Compile the loaded port; see code_of."""
     return {"code": code_of(HELD.entry, job)}
 
 

@@ -111,7 +111,7 @@ def load_emulated_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
 
 
 def code_of_emulated_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
-    """Compile the loaded port for one block; see device_jobs.code_of."""
+    """Compile the loaded port; see device_jobs.code_of."""
     return {"code": code_of(HELD.entry, job)}
 
 

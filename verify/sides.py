@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -195,10 +195,11 @@ class ChildSide:
         self._start()
         return self.ask(job, timeout)
 
-    def code(self, block: tuple[int, int, int]) -> str:
-        """Compile the port for a block: a hash of its machine code. SideError CP6102 where it does not."""
+    def code(self, known: Sequence[Mapping[str, Any]]) -> str:
+        """Compile the port for what its cases say (portcall.known_when_compiled): hashes of its machine code.
+        SideError CP6102 where it does not compile."""
         _ = self.child
-        job = {"do": self.role.code, "block": list(block), "module": self.load.get("module", "")}
+        job = {"do": self.role.code, "known": list(known), "module": self.load.get("module", "")}
         code: str = self.ask(job, self.timeout)["code"]
         return code
 

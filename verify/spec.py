@@ -9,6 +9,9 @@ from pydantic import Field, field_validator, model_validator
 
 from verify.spec_args import AnyArg, BufferArg, Expr, Strict, StructArg, readable
 
+# Parameters of a port's entry that say how it is launched; it has those that it leaves to its caller.
+LAUNCH = ("grid", "block", "smem", "stream")
+
 
 class Original(Strict):
     """`kernel` is a C++ name expression (`ns::k<float, 8>`); `source` is relative to the target folder."""
@@ -32,6 +35,9 @@ class Port(Strict):
     """The port's file, relative to the target folder."""
     entry: str
     """The function to call; `compile_<entry>` must be there too."""
+    constants: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    """Values by name that the entry takes by keyword, the same in every case, and `compile_<entry>` too where
+    it has a parameter of that name: `{ dtype = "bf16" }`."""
     opt_level: int | None = Field(default=None, ge=0, le=3)
     """Optimisation level of the DSL's machine code, 0 to 3: where the default one is wrong, say. Left
     out: the DSL's own."""
@@ -41,6 +47,14 @@ class Port(Strict):
     def _identifier(cls, v: str) -> str:
         if not v.isidentifier():
             raise ValueError(f"'{v}' is not a Python name")
+        return v
+
+    @field_validator("constants")
+    @classmethod
+    def _keywords(cls, v: dict[str, bool | int | float | str]) -> dict[str, bool | int | float | str]:
+        for name in v:
+            if not name.isidentifier() or name in LAUNCH:
+                raise ValueError(f"'{name}' can't name a constant of the port")
         return v
 
 
@@ -170,4 +184,10 @@ class Spec(Strict):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f"{what} named twice: {', '.join(twice)}")
+        return self
+
+    @model_validator(mode="after")
+    def _constants_apart(self) -> Self:
+        if both := sorted(set(self.port.constants) & {a.port_name or a.name for a in self.arg}):
+            raise ValueError(f"constants of the port are arguments too: {', '.join(both)}")
         return self

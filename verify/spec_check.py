@@ -13,11 +13,9 @@ from verify.expr import ExprError, names_of
 from verify.facts import Strict
 from verify.plan import plan, too_large
 from verify.resolve import Resolved, resolve
-from verify.spec import Case, Spec
+from verify.spec import LAUNCH, Case, Spec
 from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 from verify.spec_file import Lines, SpecError, parse_spec, text_of
-
-_LAUNCH = frozenset({"grid", "block", "smem", "stream"})
 
 
 class Remark(Strict):
@@ -138,7 +136,9 @@ def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
         yield lines.of(("port", "entry")), f"{spec.port.module} has no function {spec.port.entry}"
         return
     takes = [a.arg for a in (*entry.args.posonlyargs, *entry.args.args, *entry.args.kwonlyargs)]
-    takes = [a for a in takes if a not in _LAUNCH]
+    if lacking := [c for c in spec.port.constants if c not in takes]:
+        yield lines.of(("port", "constants")), f"{spec.port.entry} has no parameter {', '.join(lacking)}"
+    takes = [a for a in takes if a not in LAUNCH and a not in spec.port.constants]
     gives = _parameters(spec)
     if len(takes) != len(gives):
         words = f"{spec.port.entry} takes {', '.join(takes)}; the spec gives {', '.join(gives)}"

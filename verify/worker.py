@@ -22,6 +22,7 @@ from verify.confine import Held, enclose, limit_memory
 from verify.emulator import cc
 from verify.jobs import MESSAGE, Emit, JobError, describe, load_module
 from verify.levels import compiling_at
+from verify.specialise import BindError, specialisations
 
 
 def warm(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
@@ -50,7 +51,9 @@ def compile_port(job: dict[str, Any], emit: Emit) -> dict[str, Any]:
         start = time.monotonic()
         try:
             with compiling_at(job.get("level")):
-                compiled = build(tuple(job["block"]))
+                compiled = build(*specialisations(build, [job["known"]])[0])
+        except BindError as e:
+            raise JobError("CP6004", str(e)) from e
         except BaseException as e:
             message, line = describe(e, path)
             raise JobError("CP6102", message, line) from e

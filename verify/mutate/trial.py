@@ -16,6 +16,7 @@ from verify.mutate.score import Ruling, facts_of, judged
 from verify.options import Mutate, Options
 from verify.parity import Reference, run_parity
 from verify.plan import Device, Run
+from verify.portcall import known_when_compiled
 from verify.resolve import resolve
 from verify.sides import ChildSide, Inputs, Side, SideError, SideRan
 from verify.spec import Spec
@@ -115,8 +116,8 @@ class _Trial:
         self._folder = folder
         self._served = 0
         places = [resolve(comparison.spec, run.case) for run in comparison.runs]
-        self._blocks = list(dict.fromkeys(p.block for p in places if p.launchable))
-        self._own = [self._port.code(b) for b in self._blocks]
+        self._known = [known_when_compiled(comparison.spec, p) for p in places if p.launchable]
+        self._own = self._port.code(self._known)
         self._port.timeout = min(self._port.timeout, max(_LEAST_SECONDS, _TIMES * watched.seconds))
         self._port.budgets = {case: _TIMES * n + _LEAST_STEPS for case, n in watched.steps.items()}
 
@@ -143,7 +144,7 @@ class _Trial:
             return Ruling(static.status, static.code or "")
         port.reload({**port.load, "target": str(place.resolve()), "module": str(module.resolve())})
         try:
-            if [port.code(b) for b in self._blocks] == self._own:
+            if port.code(self._known) == self._own:
                 return Ruling(Status.PASSED, same_code=True)
         except SideError as e:
             return Ruling(Status.COMPILE_ERROR, e.code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,8 +58,8 @@ class Told(ChildSide):
     def restart(self) -> None:
         self.restarts += 1
 
-    def code(self, block: tuple[int, int, int]) -> str:
-        assert block == (256, 1, 1)
+    def code(self, known: list[dict[str, Any]]) -> str:
+        assert known and all(k["block"] == [256, 1, 1] for k in known)
         if "a + x[i]" in self.text:
             raise SideError("refused", "CP6102", "no")
         return self.text.replace("if i < n - 1", "if i < n")
