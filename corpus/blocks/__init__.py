@@ -1,0 +1,1 @@
+"""Building blocks, one a file. `cuteport corpus inline` copies them into the kernels that use them."""

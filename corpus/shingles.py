@@ -1,0 +1,41 @@
+"""How alike two kernels are by structure: names, numbers, comments and layout do not count.
+
+The syntax tree of every function is written as a row of node kinds, with DSL names kept and all other names
+replaced; runs of eight neighbours (shingles) are compared as sets. 1.0 is the same structure.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from corpus.inline import inlined
+
+SIZE = 8
+ALIKE = 0.8
+
+
+def shingles(source: str) -> frozenset[tuple[str, ...]]:
+    """The shingles of a kernel's own code: inlined blocks are everybody's."""
+    lines = source.splitlines(keepends=True)
+    for place in reversed(inlined(source)):
+        del lines[place.start : place.end]
+    words = [w for node in ast.parse("".join(lines)).body for w in _words(node)]
+    return frozenset(tuple(words[k : k + SIZE]) for k in range(max(1, len(words) - SIZE + 1)))
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring
+    yield type(node).__name__
+    if isinstance(node, ast.Attribute):
+        yield node.attr  # what the DSL is asked for is structure; what things are called is not
+    for child in ast.iter_child_nodes(node):
+        yield from _words(child)
+
+
+def likeness(a: frozenset[tuple[str, ...]], b: frozenset[tuple[str, ...]]) -> float:
+    """Shared shingles over all of them (Jaccard), 0 to 1."""
+    return len(a & b) / len(a | b) if a or b else 1.0
