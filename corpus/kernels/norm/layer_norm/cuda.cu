@@ -1,0 +1,42 @@
+// Layer norm of rows, one block a row:
+//
+//   out[r][i] = (x[r][i] - mean(x[r])) / sqrt(var(x[r]) + eps) * weight[i] + bias[i]
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+__device__ __forceinline__ float block_sum(float v) {
+    __shared__ float warp_sums[32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+    for (int mask = 16; mask > 0; mask >>= 1) v += __shfl_xor_sync(0xffffffff, v, mask);
+    __syncthreads();  // warp_sums may still be read from the sum before
+    if (lane == 0) warp_sums[warp] = v;
+    __syncthreads();
+    v = lane < (blockDim.x >> 5) ? warp_sums[lane] : 0.0f;
+#pragma unroll
+    for (int mask = 16; mask > 0; mask >>= 1) v += __shfl_xor_sync(0xffffffff, v, mask);
+    return v;
+}
+
+template <typename T>
+__global__ void layer_norm(T* __restrict__ out, const T* __restrict__ x, const T* __restrict__ weight,
+                           const T* __restrict__ bias, float eps, int rows, int hidden, long long x_stride,
+                           long long out_stride) {
+    const T* x_row = x + blockIdx.x * x_stride;
+    T* out_row = out + blockIdx.x * out_stride;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < hidden; i += blockDim.x) {
+        sum += static_cast<float>(x_row[i]);
+    }
+    const float mean = block_sum(sum) / hidden;
+    float squares = 0.0f;
+    for (int i = threadIdx.x; i < hidden; i += blockDim.x) {
+        const float v = static_cast<float>(x_row[i]) - mean;
+        squares += v * v;
+    }
+    const float scale = rsqrtf(block_sum(squares) / hidden + eps);
+    for (int i = threadIdx.x; i < hidden; i += blockDim.x) {
+        const float v = (static_cast<float>(x_row[i]) - mean) * scale;
+        out_row[i] = static_cast<T>(v * static_cast<float>(weight[i]) + static_cast<float>(bias[i]));
+    }
+}

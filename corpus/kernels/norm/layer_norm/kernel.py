@@ -1,0 +1,282 @@
+"""Layer norm of rows: out = (x - mean(x)) / sqrt(var(x) + eps) · weight + bias.
+
+Shapes: x and out are `rows` rows of `hidden` elements (128 … 16,384 is what it is tuned for), `x_stride` and
+`out_stride` elements apart; weight and bias have `hidden` elements. All of one type: bf16, fp16 or fp32; sums
+in fp32.
+
+Algorithm: one pass over memory. A row lives in the registers of its lanes, as one 128-bit access after the
+other, so that its variance is summed from centred values, which cancels nothing, without a second read:
+
+    gX ─128-bit loads→ rX ─ Σ x ─ lanes ─ warps → mean → rC = rX - mean ─ Σ c² ─ lanes ─ warps → 1/sqrt
+                                                          └─ rC · scale · rW + rB ─128-bit stores→ gO
+
+Loads of weight and bias are under way while the sums are made. hidden and eps are compile-time constants.
+Unaligned addresses, strides or odd sizes get narrower accesses.
+
+Units: strides in elements, eps in x². Traffic: 2 · rows · hidden · bytes of an element, weight and bias.
+Source of the technique: the row kernels of quack, with registers in place of shared memory.
+"""
+
+import functools
+import operator
+from typing import Any
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import AddressSpace, BFloat16, Float16, Float32, Int32, Int64, Numeric
+from cutlass.cute.runtime import make_fake_stream, make_ptr
+
+
+# -- block vector_width be5e683f9251
+def vector_width(bits: int, *facts: int, access: int = 128) -> int:
+    """Elements of one access of at most `access` bits (256 on sm_100); 1 where nothing wider is aligned."""
+    width = max(1, access // bits)
+    while any(fact % width for fact in facts):
+        width //= 2
+    return width
+
+
+# -- end of vector_width
+# -- block device_pointer 12983485f4af
+ELEMENTS = {"bf16": BFloat16, "f16": Float16, "f32": Float32}
+
+
+def address_of(x: Any) -> int:
+    """The address in bytes of a CUDA tensor's first element, or a device address as it is."""
+    return x if isinstance(x, int) else x.data_ptr()
+
+
+def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
+    """A pointer to elements of `kind` in global memory that is aligned to `width` of them."""
+    return make_ptr(kind, address_of(x), AddressSpace.gmem, assumed_align=width * kind.width // 8)
+
+
+# -- end of device_pointer
+# -- block row_view 66010eacc6e1
+def row_view(pointer, rows, columns: int, stride, width: int):
+    """Rows of `columns` elements, `stride` elements (Int64) apart."""
+    layout = cute.make_layout((rows, columns), stride=(cute.assume(stride, divby=width), 1))
+    return cute.make_tensor(pointer, layout)
+
+
+def column_view(pointer, rows, columns: int):
+    """One vector of `columns` elements as a matrix of equal rows."""
+    return cute.make_tensor(pointer, cute.make_layout((rows, columns), stride=(0, 1)))
+
+
+# -- end of row_view
+# -- block row_tiles 4eca65d48344
+def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
+    """(tiled copy, tile shape): accesses of `width` elements; the tile is (rows, columns rounded up)."""
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), element, num_bits_per_copy=width * element.width)
+    threads_values = cute.make_layout(((lanes, rows), width), stride=((rows * width, 1), rows))
+    span = lanes * width
+    return cute.make_tiled_copy(atom, threads_values, (rows, span)), (
+        rows,
+        (columns + span - 1) // span * span,
+    )
+
+
+@cute.jit
+def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
+    """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
+    `tXcX` are the thread's coordinates, ((width, 1), rows, chunks)."""
+    rows, chunks = cute.size(tXcX, mode=[1]), cute.size(tXcX, mode=[2])
+    tXpX = cute.make_rmem_tensor(cute.make_layout((1, rows, chunks)), cutlass.Boolean)
+    for i in cutlass.range_constexpr(rows):
+        for j in cutlass.range_constexpr(chunks):
+            tXpX[0, i, j] = cute.elem_less(tXcX[(0, 0), i, j], shape)
+    return tXpX
+
+
+# -- end of row_tiles
+# -- block lane_reduce 2f92a86e78c1
+@cute.jit
+def lane_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr):
+    """The result over each group of `lanes` (a power of two up to 32) lanes, in all of them."""
+    for step in cutlass.range_constexpr(lanes.bit_length() - 1):
+        value = operation(value, cute.arch.shuffle_sync_bfly(value, lanes >> (step + 1)))
+    return value
+
+
+# -- end of lane_reduce
+# -- block row_reduce 893d93e2de93
+@cute.jit
+def row_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr, sPart):
+    """The result over the `lanes` threads of a row, in all of them. `sPart` is not used up to 32 lanes."""
+    value = lane_reduce(value, operation, min(lanes, 32))
+    if cutlass.const_expr(lanes > 32):
+        warps = lanes // 32
+        thread, _, _ = cute.arch.thread_idx()
+        warp, lane = thread // 32, thread % 32
+        if lane == 0:
+            sPart[warp] = value
+        cute.arch.sync_threads()
+        value = lane_reduce(sPart[warp // warps * warps + lane % warps], operation, warps)
+    return value
+
+
+# -- end of row_reduce
+# -- block row_partition e09f42dd5572
+# vectors of a thread at most, threads of a block at least
+PREFILL, DECODE = (4, 128), (1, 32)
+LEAST_LANES, MOST_LANES = 4, 1024
+
+
+def row_partition(columns: int, width: int, rows: int, multiprocessors: int) -> tuple[int, int]:
+    """(lanes of a row, rows of a block); their product is the block's threads, a multiple of 32."""
+    vectors, threads = DECODE if rows <= multiprocessors else PREFILL
+    wanted = -(-columns // (width * vectors))
+    lanes = LEAST_LANES
+    while lanes < wanted and lanes < MOST_LANES:
+        lanes *= 2
+    return lanes, max(1, threads // lanes)
+
+
+# -- end of row_partition
+# -- block device_facts 3c250a4e4197
+NO_DEVICE = (132, 90)  # an H200's numbers, for compiling where there is no GPU
+
+
+def device_facts() -> tuple[int, int]:
+    """(multiprocessors, compute capability such as 90) of the current device."""
+    if not torch.cuda.is_available():
+        return NO_DEVICE
+    found = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return found.multi_processor_count, 10 * found.major + found.minor
+
+
+# -- end of device_facts
+# -- block inverse_root 53dd501b7061
+@cute.jit
+def inverse_root(x, exact: cutlass.Constexpr):
+    """1 / sqrt(x) of a Float32."""
+    return 1.0 / cute.math.sqrt(x) if cutlass.const_expr(exact) else cute.math.rsqrt(x, fastmath=True)
+
+
+# -- end of inverse_root
+# -- block zero_outside f4f17d0f1f4a
+@cute.jit
+def zero_outside(tXrX: cute.Tensor, tXpX: cute.Tensor):
+    """Overwrite the accesses of `tXrX` whose predicate in `tXpX` (row_tiles.in_bounds) does not hold."""
+    for i in cutlass.range_constexpr(cute.size(tXrX, mode=[1])):
+        for j in cutlass.range_constexpr(cute.size(tXrX, mode=[2])):
+            if not tXpX[0, i, j]:
+                tXrX[None, i, j].fill(0.0)
+
+
+# -- end of zero_outside
+
+
+@cute.kernel
+def layer_norm_kernel(
+    mX: cute.Tensor,
+    mW: cute.Tensor,
+    mB: cute.Tensor,
+    mO: cute.Tensor,
+    width: cutlass.Constexpr,
+    lanes: cutlass.Constexpr,
+    rows: cutlass.Constexpr,
+    eps: cutlass.Constexpr,
+):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    element, hidden = mX.element_type, mX.shape[1]
+    copy, tile = row_tiles(element, hidden, width, lanes, rows)
+    mine = copy.get_slice(thread)
+    gX, gW, gB, gO = [cute.local_tile(m, tile, (block, 0)) for m in (mX, mW, mB, mO)]
+    cX = cute.local_tile(cute.make_identity_tensor(mX.shape), tile, (block, 0))
+    tXgX, tXgW, tXgB, tXgO = [mine.partition_S(g) for g in (gX, gW, gB, gO)]
+    tXpX = in_bounds(mine.partition_S(cX), mX.shape)
+    sSum = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
+    sSquares = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
+
+    tXrX, tXrW, tXrB = [cute.make_fragment_like(tXgX) for _ in range(3)]
+    tXrX.fill(0.0)
+    tXrW.fill(0.0)
+    tXrB.fill(0.0)
+    cute.copy(copy, tXgX, tXrX, pred=tXpX)
+    cute.copy(copy, tXgW, tXrW, pred=tXpX)
+    cute.copy(copy, tXgB, tXrB, pred=tXpX)
+
+    x = tXrX.load().to(Float32)
+    mean = row_reduce(x.reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes, sSum) * (1.0 / hidden)
+    tXrC = cute.make_fragment_like(tXrX, Float32)
+    tXrC.store(x - mean)
+    zero_outside(tXrC, tXpX)
+    centred = tXrC.load()
+    squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    squares = row_reduce(squares, operator.add, lanes, sSquares)
+    scale = inverse_root(squares * (1.0 / hidden) + eps, element is Float32)
+    weight, bias = tXrW.load().to(Float32), tXrB.load().to(Float32)
+    tXrX.store((centred * scale * weight + bias).to(element))
+    cute.copy(copy, tXrX, tXgO, pred=tXpX)
+
+
+@cute.jit
+def layer_norm_launch(
+    pO: cute.Pointer,
+    pX: cute.Pointer,
+    pW: cute.Pointer,
+    pB: cute.Pointer,
+    rows: Int32,
+    x_stride: Int64,
+    out_stride: Int64,
+    hidden: cutlass.Constexpr,
+    width: cutlass.Constexpr,
+    lanes: cutlass.Constexpr,
+    block_rows: cutlass.Constexpr,
+    eps: cutlass.Constexpr,
+    stream: cuda.CUstream,
+):
+    mX, mO = row_view(pX, rows, hidden, x_stride, width), row_view(pO, rows, hidden, out_stride, width)
+    mW, mB = column_view(pW, rows, hidden), column_view(pB, rows, hidden)
+    layer_norm_kernel(mX, mW, mB, mO, width, lanes, block_rows, eps).launch(
+        grid=((rows + block_rows - 1) // block_rows, 1, 1), block=(lanes * block_rows, 1, 1), stream=stream
+    )
+
+
+@functools.cache
+def _compiled(dtype, hidden, width, lanes, block_rows, eps, capability):
+    pointer = device_pointer(0, ELEMENTS[dtype], width)
+    return cute.compile(
+        layer_norm_launch, pointer, pointer, pointer, pointer, Int32(0), Int64(0), Int64(0),
+        hidden, width, lanes, block_rows, eps, make_fake_stream(),
+    )  # fmt: skip
+
+
+def compile_layer_norm(dtype, rows, hidden, eps, width=0, device=NO_DEVICE):
+    """The compiled launcher for these facts; width 0 is the widest that `hidden` allows."""
+    multiprocessors, capability = device
+    width = width or vector_width(ELEMENTS[dtype].width, hidden)
+    lanes, block_rows = row_partition(hidden, width, rows, multiprocessors)
+    return _compiled(dtype, hidden, width, lanes, block_rows, eps, capability)
+
+
+def layer_norm(
+    out: torch.Tensor | int,
+    x: torch.Tensor | int,
+    weight: torch.Tensor | int,
+    bias: torch.Tensor | int,
+    eps: float,
+    rows: int,
+    hidden: int,
+    x_stride: int,
+    out_stride: int,
+    *,
+    dtype: str,
+    stream: int | None = None,
+) -> None:
+    """Normalise `rows` rows. Tensors or device addresses; `stream` defaults to torch's current one."""
+    if rows == 0:
+        return
+    kind, arguments = ELEMENTS[dtype], (out, x, weight, bias)
+    starts = [address_of(t) * 8 // kind.width for t in arguments]
+    width = vector_width(kind.width, hidden, x_stride, out_stride, *starts)
+    compile_layer_norm(dtype, rows, hidden, eps, width, device_facts())(
+        *(device_pointer(t, kind, width) for t in arguments),
+        Int32(rows), Int64(x_stride), Int64(out_stride),
+        cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),
+    )  # fmt: skip
