@@ -8,9 +8,9 @@ start cheaper; beyond the bound they only end later, since a block's slowest war
 MOST_WARPS = 8
 
 
-def warps_of_block(warps: int, multiprocessors: int, most: int = MOST_WARPS) -> int:
-    """A power of two from 1 to `most`; `warps` is how many the whole launch needs."""
+def warps_of_block(warps: int, multiprocessors: int) -> int:
+    """A power of two from 1 to MOST_WARPS; `warps` is how many the whole launch needs."""
     chosen = 1
-    while chosen < most and warps > chosen * multiprocessors:
+    while chosen < MOST_WARPS and warps > chosen * multiprocessors:
         chosen *= 2
     return chosen

@@ -149,14 +149,6 @@ def device_facts() -> tuple[int, int]:
 
 
 # -- end of device_facts
-# -- block inverse_root 53dd501b7061
-@cute.jit
-def inverse_root(x, exact: cutlass.Constexpr):
-    """1 / sqrt(x) of a Float32."""
-    return 1.0 / cute.math.sqrt(x) if cutlass.const_expr(exact) else cute.math.rsqrt(x, fastmath=True)
-
-
-# -- end of inverse_root
 # -- block zero_outside f4f17d0f1f4a
 @cute.jit
 def zero_outside(tXrX: cute.Tensor, tXpX: cute.Tensor):
@@ -209,7 +201,7 @@ def layer_norm_kernel(
     centred = tXrC.load()
     squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
     squares = row_reduce(squares, operator.add, lanes, sSquares)
-    scale = inverse_root(squares * (1.0 / hidden) + eps, element is Float32)
+    scale = cute.math.rsqrt(squares * (1.0 / hidden) + eps, fastmath=True)
     weight, bias = tXrW.load().to(Float32), tXrB.load().to(Float32)
     tXrX.store((centred * scale * weight + bias).to(element))
     cute.copy(copy, tXrX, tXgO, pred=tXpX)

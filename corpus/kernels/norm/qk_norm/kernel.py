@@ -103,14 +103,14 @@ def lane_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr):
 
 
 # -- end of lane_reduce
-# -- block warps_of_block 1101dac626f8
+# -- block warps_of_block d7353df12b29
 MOST_WARPS = 8
 
 
-def warps_of_block(warps: int, multiprocessors: int, most: int = MOST_WARPS) -> int:
-    """A power of two from 1 to `most`; `warps` is how many the whole launch needs."""
+def warps_of_block(warps: int, multiprocessors: int) -> int:
+    """A power of two from 1 to MOST_WARPS; `warps` is how many the whole launch needs."""
     chosen = 1
-    while chosen < most and warps > chosen * multiprocessors:
+    while chosen < MOST_WARPS and warps > chosen * multiprocessors:
         chosen *= 2
     return chosen
 
@@ -129,14 +129,6 @@ def device_facts() -> tuple[int, int]:
 
 
 # -- end of device_facts
-# -- block inverse_root 53dd501b7061
-@cute.jit
-def inverse_root(x, exact: cutlass.Constexpr):
-    """1 / sqrt(x) of a Float32."""
-    return 1.0 / cute.math.sqrt(x) if cutlass.const_expr(exact) else cute.math.rsqrt(x, fastmath=True)
-
-
-# -- end of inverse_root
 
 # Tokens of a lane group, and the warps a multiprocessor must have left with as many to make them worth it.
 SLAB, ENOUGH_WARPS = 4, 8
@@ -184,7 +176,7 @@ def qk_norm_kernel(
     for i in cutlass.range_constexpr(slab):
         x = tXrX[None, i, None].load().to(Float32)
         squares = lane_reduce((x * x).reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes)
-        scale = inverse_root(squares * (1.0 / head) + eps, element is Float32)
+        scale = cute.math.rsqrt(squares * (1.0 / head) + eps, fastmath=True)
         tXrX[None, i, None].store((x * scale * weight).to(element))
     cute.copy(copy, tXrX, tXgX, pred=tXpX)
 

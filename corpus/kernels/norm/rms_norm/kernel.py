@@ -146,14 +146,6 @@ def device_facts() -> tuple[int, int]:
 
 
 # -- end of device_facts
-# -- block inverse_root 53dd501b7061
-@cute.jit
-def inverse_root(x, exact: cutlass.Constexpr):
-    """1 / sqrt(x) of a Float32."""
-    return 1.0 / cute.math.sqrt(x) if cutlass.const_expr(exact) else cute.math.rsqrt(x, fastmath=True)
-
-
-# -- end of inverse_root
 
 
 @cute.kernel
@@ -187,7 +179,7 @@ def rms_norm_kernel(
     x = tXrX.load().to(Float32)
     squares = (x * x).reduce(cute.ReductionOp.ADD, 0.0, 0)
     squares = row_reduce(squares, operator.add, lanes, sPart)
-    scale = inverse_root(squares * (1.0 / hidden) + eps, element is Float32)
+    scale = cute.math.rsqrt(squares * (1.0 / hidden) + eps, fastmath=True)
     weight = tXrW.load().to(Float32) + weight_bias
     tXrX.store((x * scale * weight).to(element))
     cute.copy(copy, tXrX, tXgO, pred=tXpX)
