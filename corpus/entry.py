@@ -68,6 +68,8 @@ class Entry(Strict):
     blocks: list[str]
     lessons: list[Line] = Field(max_length=3)
     provenance: Provenance
+    same: dict[str, Line] = Field(default_factory=dict)
+    """Changes that change no result, by what `verify --mutate` calls them, and why: they do not count."""
     variant: list[Variant] = Field(min_length=1)
     verified: list[Proof] = Field(default_factory=list)
 

@@ -30,10 +30,9 @@ def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
 @cute.jit
 def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
     """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
-    `tXcX` are the thread's coordinates, ((width, 1), rows, chunks)."""
-    rows, chunks = cute.size(tXcX, mode=[1]), cute.size(tXcX, mode=[2])
-    tXpX = cute.make_rmem_tensor(cute.make_layout((1, rows, chunks)), cutlass.Boolean)
-    for i in cutlass.range_constexpr(rows):
-        for j in cutlass.range_constexpr(chunks):
-            tXpX[0, i, j] = cute.elem_less(tXcX[(0, 0), i, j], shape)
+    `tXcX` are the thread's coordinates, ((width, 1), 1, chunks)."""
+    chunks = cute.size(tXcX, mode=[2])
+    tXpX = cute.make_rmem_tensor(cute.make_layout((1, 1, chunks)), cutlass.Boolean)
+    for j in cutlass.range_constexpr(chunks):
+        tXpX[0, 0, j] = cute.elem_less(tXcX[(0, 0), 0, j], shape)
     return tXpX

@@ -69,7 +69,7 @@ def column_view(pointer, rows, columns: int):
 
 
 # -- end of row_view
-# -- block row_tiles 4eca65d48344
+# -- block row_tiles 6bdf7ae48f87
 def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
     """(tiled copy, tile shape): accesses of `width` elements; the tile is (rows, columns rounded up)."""
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), element, num_bits_per_copy=width * element.width)
@@ -84,12 +84,11 @@ def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
 @cute.jit
 def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
     """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
-    `tXcX` are the thread's coordinates, ((width, 1), rows, chunks)."""
-    rows, chunks = cute.size(tXcX, mode=[1]), cute.size(tXcX, mode=[2])
-    tXpX = cute.make_rmem_tensor(cute.make_layout((1, rows, chunks)), cutlass.Boolean)
-    for i in cutlass.range_constexpr(rows):
-        for j in cutlass.range_constexpr(chunks):
-            tXpX[0, i, j] = cute.elem_less(tXcX[(0, 0), i, j], shape)
+    `tXcX` are the thread's coordinates, ((width, 1), 1, chunks)."""
+    chunks = cute.size(tXcX, mode=[2])
+    tXpX = cute.make_rmem_tensor(cute.make_layout((1, 1, chunks)), cutlass.Boolean)
+    for j in cutlass.range_constexpr(chunks):
+        tXpX[0, 0, j] = cute.elem_less(tXcX[(0, 0), 0, j], shape)
     return tXpX
 
 
@@ -121,16 +120,20 @@ def row_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr, sP
 
 
 # -- end of row_reduce
-# -- block row_partition e09f42dd5572
-# vectors of a thread at most, threads of a block at least
-PREFILL, DECODE = (4, 128), (1, 32)
+# -- block row_partition 98f6e56f6cba
+# (vectors of a row up to which it holds, vectors of a thread)
+PREFILL = ((64, 1), (512, 2), (1 << 30, 4))
+PREFILL_THREADS, DECODE_THREADS = 128, 32  # of a block at least
 LEAST_LANES, MOST_LANES = 4, 1024
 
 
 def row_partition(columns: int, width: int, rows: int, multiprocessors: int) -> tuple[int, int]:
     """(lanes of a row, rows of a block); their product is the block's threads, a multiple of 32."""
-    vectors, threads = DECODE if rows <= multiprocessors else PREFILL
-    wanted = -(-columns // (width * vectors))
+    vectors = -(-columns // width)
+    share, threads = 1, DECODE_THREADS
+    if rows > multiprocessors:
+        share, threads = next(each for most, each in PREFILL if vectors <= most), PREFILL_THREADS
+    wanted = -(-vectors // share)
     lanes = LEAST_LANES
     while lanes < wanted and lanes < MOST_LANES:
         lanes *= 2

@@ -10,7 +10,9 @@ other, so that its variance is summed from centred values, which cancels nothing
     gX ─128-bit loads→ rX ─ Σ x ─ lanes ─ warps → mean → rC = rX - mean ─ Σ c² ─ lanes ─ warps → 1/sqrt
                                                           └─ rC · scale · rW + rB ─128-bit stores→ gO
 
-Loads of weight and bias are under way while the sums are made. hidden and eps are compile-time constants.
+Weight and bias are loaded before the sums are made where a thread has few elements, so that latencies
+overlap; after them where it has many, so that registers suffice for two blocks. hidden and eps are
+compile-time constants.
 Unaligned addresses, strides or odd sizes get narrower accesses.
 
 Units: strides in elements, eps in x². Traffic: 2 · rows · hidden · bytes of an element, weight and bias.
@@ -67,7 +69,7 @@ def column_view(pointer, rows, columns: int):
 
 
 # -- end of row_view
-# -- block row_tiles 4eca65d48344
+# -- block row_tiles 6bdf7ae48f87
 def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
     """(tiled copy, tile shape): accesses of `width` elements; the tile is (rows, columns rounded up)."""
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), element, num_bits_per_copy=width * element.width)
@@ -82,12 +84,11 @@ def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
 @cute.jit
 def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
     """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
-    `tXcX` are the thread's coordinates, ((width, 1), rows, chunks)."""
-    rows, chunks = cute.size(tXcX, mode=[1]), cute.size(tXcX, mode=[2])
-    tXpX = cute.make_rmem_tensor(cute.make_layout((1, rows, chunks)), cutlass.Boolean)
-    for i in cutlass.range_constexpr(rows):
-        for j in cutlass.range_constexpr(chunks):
-            tXpX[0, i, j] = cute.elem_less(tXcX[(0, 0), i, j], shape)
+    `tXcX` are the thread's coordinates, ((width, 1), 1, chunks)."""
+    chunks = cute.size(tXcX, mode=[2])
+    tXpX = cute.make_rmem_tensor(cute.make_layout((1, 1, chunks)), cutlass.Boolean)
+    for j in cutlass.range_constexpr(chunks):
+        tXpX[0, 0, j] = cute.elem_less(tXcX[(0, 0), 0, j], shape)
     return tXpX
 
 
@@ -119,16 +120,20 @@ def row_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr, sP
 
 
 # -- end of row_reduce
-# -- block row_partition e09f42dd5572
-# vectors of a thread at most, threads of a block at least
-PREFILL, DECODE = (4, 128), (1, 32)
+# -- block row_partition 98f6e56f6cba
+# (vectors of a row up to which it holds, vectors of a thread)
+PREFILL = ((64, 1), (512, 2), (1 << 30, 4))
+PREFILL_THREADS, DECODE_THREADS = 128, 32  # of a block at least
 LEAST_LANES, MOST_LANES = 4, 1024
 
 
 def row_partition(columns: int, width: int, rows: int, multiprocessors: int) -> tuple[int, int]:
     """(lanes of a row, rows of a block); their product is the block's threads, a multiple of 32."""
-    vectors, threads = DECODE if rows <= multiprocessors else PREFILL
-    wanted = -(-columns // (width * vectors))
+    vectors = -(-columns // width)
+    share, threads = 1, DECODE_THREADS
+    if rows > multiprocessors:
+        share, threads = next(each for most, each in PREFILL if vectors <= most), PREFILL_THREADS
+    wanted = -(-vectors // share)
     lanes = LEAST_LANES
     while lanes < wanted and lanes < MOST_LANES:
         lanes *= 2
@@ -149,17 +154,19 @@ def device_facts() -> tuple[int, int]:
 
 
 # -- end of device_facts
-# -- block zero_outside f4f17d0f1f4a
+# -- block zero_outside b2b9d2162174
 @cute.jit
 def zero_outside(tXrX: cute.Tensor, tXpX: cute.Tensor):
     """Overwrite the accesses of `tXrX` whose predicate in `tXpX` (row_tiles.in_bounds) does not hold."""
-    for i in cutlass.range_constexpr(cute.size(tXrX, mode=[1])):
-        for j in cutlass.range_constexpr(cute.size(tXrX, mode=[2])):
-            if not tXpX[0, i, j]:
-                tXrX[None, i, j].fill(0.0)
+    for j in cutlass.range_constexpr(cute.size(tXrX, mode=[2])):
+        if not tXpX[0, 0, j]:
+            tXrX[None, 0, j].fill(0.0)
 
 
 # -- end of zero_outside
+
+
+EARLY = 16  # elements of a thread up to which weight and bias are loaded before the sums
 
 
 @cute.kernel
@@ -171,6 +178,7 @@ def layer_norm_kernel(
     width: cutlass.Constexpr,
     lanes: cutlass.Constexpr,
     rows: cutlass.Constexpr,
+    early: cutlass.Constexpr,
     eps: cutlass.Constexpr,
 ):
     thread, _, _ = cute.arch.thread_idx()
@@ -190,8 +198,9 @@ def layer_norm_kernel(
     tXrW.fill(0.0)
     tXrB.fill(0.0)
     cute.copy(copy, tXgX, tXrX, pred=tXpX)
-    cute.copy(copy, tXgW, tXrW, pred=tXpX)
-    cute.copy(copy, tXgB, tXrB, pred=tXpX)
+    if cutlass.const_expr(early):
+        cute.copy(copy, tXgW, tXrW, pred=tXpX)
+        cute.copy(copy, tXgB, tXrB, pred=tXpX)
 
     x = tXrX.load().to(Float32)
     mean = row_reduce(x.reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes, sSum) * (1.0 / hidden)
@@ -202,6 +211,9 @@ def layer_norm_kernel(
     squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
     squares = row_reduce(squares, operator.add, lanes, sSquares)
     scale = cute.math.rsqrt(squares * (1.0 / hidden) + eps, fastmath=True)
+    if cutlass.const_expr(not early):
+        cute.copy(copy, tXgW, tXrW, pred=tXpX)
+        cute.copy(copy, tXgB, tXrB, pred=tXpX)
     weight, bias = tXrW.load().to(Float32), tXrB.load().to(Float32)
     tXrX.store((centred * scale * weight + bias).to(element))
     cute.copy(copy, tXrX, tXgO, pred=tXpX)
@@ -225,7 +237,8 @@ def layer_norm_launch(
 ):
     mX, mO = row_view(pX, rows, hidden, x_stride, width), row_view(pO, rows, hidden, out_stride, width)
     mW, mB = column_view(pW, rows, hidden), column_view(pB, rows, hidden)
-    layer_norm_kernel(mX, mW, mB, mO, width, lanes, block_rows, eps).launch(
+    early = hidden <= EARLY * lanes
+    layer_norm_kernel(mX, mW, mB, mO, width, lanes, block_rows, early, eps).launch(
         grid=((rows + block_rows - 1) // block_rows, 1, 1), block=(lanes * block_rows, 1, 1), stream=stream
     )
 

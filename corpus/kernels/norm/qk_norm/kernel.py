@@ -6,13 +6,13 @@ Shapes: q is (tokens, q_heads, head), a token every `q_stride` elements, heads n
 So both may be views of one fused qkv tensor. Weights have `head` elements: 64, 128, 256 are what it is tuned
 for. All of one type, bf16, fp16 or fp32; sums in fp32.
 
-Algorithm: a group of lanes, several to a warp, owns one head of up to 4 tokens and keeps them in registers:
+Algorithm: a group of lanes, several to a warp, owns one head of one token and keeps it in registers:
 
-    warp (bf16, head 128)    lanes 0 … 15 head h, lanes 16 … 31 head h + 1     128 bits a lane and token
-    gX (slab, head) : (stride, 1) ─→ rX ((width, 1), slab, chunks) ─ Σ x² ─ butterfly in the group ─→ gX
+    warp (bf16, head 128)    lanes 0 … 15 head h, lanes 16 … 31 head h + 1     one 128-bit access a lane
+    gX (1, head) : (stride, 1) ─→ rX ((width, 1), 1, chunks) ─ Σ x² ─ butterfly in the group ─→ gX
 
-The loads of all tokens of a slab are under way before the first is needed, and its weights serve all of them.
-Head counts, head, eps and weight_bias are compile-time constants.
+Occupancy hides the loads: several tokens a group were no faster. Head counts, head, eps and weight_bias are
+compile-time constants.
 
 Units: strides in elements. Traffic: each element of q and k once in and once out.
 Source of the technique: per-head norms of inference engines (one warp a head), with narrower groups of lanes.
@@ -68,7 +68,7 @@ def column_view(pointer, rows, columns: int):
 
 
 # -- end of row_view
-# -- block row_tiles 4eca65d48344
+# -- block row_tiles 6bdf7ae48f87
 def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
     """(tiled copy, tile shape): accesses of `width` elements; the tile is (rows, columns rounded up)."""
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), element, num_bits_per_copy=width * element.width)
@@ -83,12 +83,11 @@ def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
 @cute.jit
 def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
     """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
-    `tXcX` are the thread's coordinates, ((width, 1), rows, chunks)."""
-    rows, chunks = cute.size(tXcX, mode=[1]), cute.size(tXcX, mode=[2])
-    tXpX = cute.make_rmem_tensor(cute.make_layout((1, rows, chunks)), cutlass.Boolean)
-    for i in cutlass.range_constexpr(rows):
-        for j in cutlass.range_constexpr(chunks):
-            tXpX[0, i, j] = cute.elem_less(tXcX[(0, 0), i, j], shape)
+    `tXcX` are the thread's coordinates, ((width, 1), 1, chunks)."""
+    chunks = cute.size(tXcX, mode=[2])
+    tXpX = cute.make_rmem_tensor(cute.make_layout((1, 1, chunks)), cutlass.Boolean)
+    for j in cutlass.range_constexpr(chunks):
+        tXpX[0, 0, j] = cute.elem_less(tXcX[(0, 0), 0, j], shape)
     return tXpX
 
 
@@ -103,8 +102,8 @@ def lane_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr):
 
 
 # -- end of lane_reduce
-# -- block warps_of_block d7353df12b29
-MOST_WARPS = 8
+# -- block warps_of_block 84e96dd2ec74
+MOST_WARPS = 4
 
 
 def warps_of_block(warps: int, multiprocessors: int) -> int:
@@ -130,9 +129,6 @@ def device_facts() -> tuple[int, int]:
 
 # -- end of device_facts
 
-# Tokens of a lane group, and the warps a multiprocessor must have left with as many to make them worth it.
-SLAB, ENOUGH_WARPS = 4, 8
-
 
 @cute.kernel
 def qk_norm_kernel(
@@ -143,7 +139,6 @@ def qk_norm_kernel(
     head: cutlass.Constexpr,
     width: cutlass.Constexpr,
     lanes: cutlass.Constexpr,
-    slab: cutlass.Constexpr,
     warps: cutlass.Constexpr,
     eps: cutlass.Constexpr,
     weight_bias: cutlass.Constexpr,
@@ -153,14 +148,14 @@ def qk_norm_kernel(
     element, tokens = mQ.element_type, mQ.shape[0]
     q_heads, k_heads = mQ.shape[1] // head, mK.shape[1] // head
     group = block * (warps * 32 // lanes) + thread // lanes
-    part, h = group // (q_heads + k_heads), group % (q_heads + k_heads)
+    token, h = group // (q_heads + k_heads), group % (q_heads + k_heads)
 
-    gX, gW = cute.local_tile(mQ, (slab, head), (part, h)), mQw
+    gX, gW = cute.local_tile(mQ, (1, head), (token, h)), mQw
     if h >= q_heads:
-        gX, gW = cute.local_tile(mK, (slab, head), (part, h - q_heads)), mKw
+        gX, gW = cute.local_tile(mK, (1, head), (token, h - q_heads)), mKw
     copy, _ = row_tiles(element, head, width, lanes, 1)
     mine = copy.get_slice(thread % lanes)
-    cX = cute.local_tile(cute.make_identity_tensor((tokens, head)), (slab, head), (part, 0))
+    cX = cute.local_tile(cute.make_identity_tensor((tokens, head)), (1, head), (token, 0))
     tXgX, tXgW, tXcX = mine.partition_S(gX), mine.partition_S(gW), mine.partition_S(cX)
     tXpX = in_bounds(tXcX, (tokens, head))
 
@@ -168,16 +163,13 @@ def qk_norm_kernel(
     tXrX.fill(0.0)
     tXrW.fill(0.0)
     cute.copy(copy, tXgX, tXrX, pred=tXpX)
-    cute.copy(
-        copy, tXgW, tXrW, pred=in_bounds(mine.partition_S(cute.make_identity_tensor((1, head))), (1, head))
-    )
+    cute.copy(copy, tXgW, tXrW, pred=tXpX)
 
-    weight = tXrW[None, 0, None].load().to(Float32) + weight_bias
-    for i in cutlass.range_constexpr(slab):
-        x = tXrX[None, i, None].load().to(Float32)
-        squares = lane_reduce((x * x).reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes)
-        scale = cute.math.rsqrt(squares * (1.0 / head) + eps, fastmath=True)
-        tXrX[None, i, None].store((x * scale * weight).to(element))
+    x = tXrX.load().to(Float32)
+    squares = lane_reduce((x * x).reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes)
+    scale = cute.math.rsqrt(squares * (1.0 / head) + eps, fastmath=True)
+    weight = tXrW.load().to(Float32) + weight_bias
+    tXrX.store((x * scale * weight).to(element))
     cute.copy(copy, tXrX, tXgX, pred=tXpX)
 
 
@@ -195,7 +187,6 @@ def qk_norm_launch(
     head: cutlass.Constexpr,
     width: cutlass.Constexpr,
     lanes: cutlass.Constexpr,
-    slab: cutlass.Constexpr,
     warps: cutlass.Constexpr,
     eps: cutlass.Constexpr,
     weight_bias: cutlass.Constexpr,
@@ -204,18 +195,18 @@ def qk_norm_launch(
     mQ = row_view(pQ, tokens, q_heads * head, q_stride, width)
     mK = row_view(pK, tokens, k_heads * head, k_stride, width)
     mQw, mKw = column_view(pQw, 1, head), column_view(pKw, 1, head)
-    groups, per_block = (tokens + slab - 1) // slab * (q_heads + k_heads), warps * 32 // lanes
-    qk_norm_kernel(mQ, mK, mQw, mKw, head, width, lanes, slab, warps, eps, weight_bias).launch(
+    groups, per_block = tokens * (q_heads + k_heads), warps * 32 // lanes
+    qk_norm_kernel(mQ, mK, mQw, mKw, head, width, lanes, warps, eps, weight_bias).launch(
         grid=((groups + per_block - 1) // per_block, 1, 1), block=(warps * 32, 1, 1), stream=stream
     )
 
 
 @functools.cache
-def _compiled(dtype, q_heads, k_heads, head, width, lanes, slab, warps, eps, weight_bias, capability):
+def _compiled(dtype, q_heads, k_heads, head, width, lanes, warps, eps, weight_bias, capability):
     pointer = device_pointer(0, ELEMENTS[dtype], width)
     return cute.compile(
         qk_norm_launch, pointer, pointer, pointer, pointer, Int32(0), Int64(0), Int64(0),
-        q_heads, k_heads, head, width, lanes, slab, warps, eps, weight_bias, make_fake_stream(),
+        q_heads, k_heads, head, width, lanes, warps, eps, weight_bias, make_fake_stream(),
     )  # fmt: skip
 
 
@@ -226,11 +217,9 @@ def compile_qk_norm(dtype, tokens, q_heads, k_heads, head, eps, weight_bias, wid
     lanes = 1
     while lanes < 32 and lanes * width < head:
         lanes *= 2
-    groups = tokens * (q_heads + k_heads)
-    slab = SLAB if groups * lanes >= 32 * SLAB * ENOUGH_WARPS * multiprocessors else 1
-    warps = warps_of_block(groups * lanes // (32 * slab), multiprocessors)
+    warps = warps_of_block(tokens * (q_heads + k_heads) * lanes // 32, multiprocessors)
     return _compiled(
-        dtype, q_heads, k_heads, head, width, lanes, slab, warps, eps, weight_bias, capability
+        dtype, q_heads, k_heads, head, width, lanes, warps, eps, weight_bias, capability
     )  # fmt: skip
 
 
