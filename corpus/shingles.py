@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from corpus.inline import inlined
 
 SIZE = 8
-ALIKE = 0.8
+ALIKE = 0.9
 
 
 def shingles(source: str) -> frozenset[tuple[str, ...]]:

@@ -13,7 +13,19 @@ from typing import NoReturn
 import typer
 
 from translator import __version__
-from translator.cli import analyze, doctor, emulate, explain, mapping, port, report, schema, spec, verify
+from translator.cli import (
+    analyze,
+    corpus,
+    doctor,
+    emulate,
+    explain,
+    mapping,
+    port,
+    report,
+    schema,
+    spec,
+    verify,
+)
 
 # What the parser raises for wrong usage; typer exports only this descendant of it.
 _WRONG_USAGE: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
@@ -38,6 +50,7 @@ app.command("verify")(verify.verify)
 app.command("report")(report.report)
 app.command("emulate")(emulate.emulate)
 app.add_typer(spec.app, name="spec")
+app.add_typer(corpus.app, name="corpus")
 app.command("map")(mapping.map_)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)

@@ -1,0 +1,211 @@
+"""Corpus entries judged by `verify`: variants become targets, verdicts become proofs."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
+from corpus.entry import Proof
+from corpus.expand import expand, spec_of
+from corpus.inline import BLOCKS, check_inlined, load_blocks
+from corpus.problem import CorpusError, Problem
+from corpus.proof import record
+from corpus.style import check_block, check_style
+from verify.certificate import CertificateError, read_certificate
+from verify.options import Options
+from verify.run import verify_targets
+from verify.verdict import Status, Verdict
+
+LEAST_SCORE = 0.95
+# The CUDA twin's time over the kernel's: below it an entry is slower.
+LEAST_RATIO = 0.95
+_FILES = {"spec": SPEC, "original": TWIN, "port": KERNEL, "reference": REFERENCE}
+
+
+@dataclass(slots=True)
+class Checked:
+    """What became of one entry. `proof` is what was found now, or else what is recorded and holds."""
+
+    item: Item
+    problems: list[Problem] = field(default_factory=list)
+    proof: Proof | None = None
+
+
+def examine(items: Iterable[Item]) -> list[Checked]:
+    """Style, inlined blocks and variants, without running anything: CP5001, CP5003, CP5004."""
+    blocks = load_blocks()
+    found = []
+    for item in items:
+        problems = check_style(item)
+        problems += check_inlined(item.folder / KERNEL, item.text(KERNEL), blocks)
+        for variant in item.entry.variant:
+            try:
+                spec_of(item, variant)
+            except CorpusError as e:
+                problems += e.problems
+        found.append(Checked(item, problems))
+    return found
+
+
+def examine_blocks() -> list[Problem]:
+    """CP5003 for every block of the corpus."""
+    return [p for path in sorted(BLOCKS.glob("*.py")) if path.stem != "__init__" for p in check_block(path)]
+
+
+def with_recorded(checked: list[Checked]) -> None:
+    """Take the proofs that entries carry; CP5005 where there is none for what the entry is now."""
+    for c in checked:
+        c.proof = c.item.proof()
+        if c.proof is None and not c.problems:
+            had = ", ".join(p.device for p in c.item.entry.verified)
+            words = f"changed since it was proven ({had})" if had else "was never proven"
+            c.problems.append(Problem("CP5005", c.item.folder, words))
+
+
+def expand_all(items: Iterable[Item], into: Path) -> dict[Path, Item]:
+    """The target folders of all variants, by folder."""
+    return {expand(item, v, into): item for item in items for v in item.entry.variant}
+
+
+def run(
+    checked: list[Checked], into: Path, options: Options, tell: Callable[[Verdict], None], write: bool = True
+) -> None:
+    """Verify every variant of the entries that have no problem so far, and record the proofs."""
+    sound = {c.item.folder: c for c in checked if not c.problems}
+    targets = expand_all((c.item for c in sound.values()), into)
+    verdicts: dict[Path, list[Verdict]] = {folder: [] for folder in sound}
+    for verdict in verify_targets(list(targets), options):
+        tell(verdict)
+        verdicts[targets[Path(verdict.target)].folder].append(verdict)
+    for folder, c in sound.items():
+        conclude(c, verdicts[folder], write)
+
+
+def take(checked: list[Checked], folder: Path, write: bool = True) -> None:
+    """Proofs from verdicts that were made elsewhere, in folders as `expand_all` writes them. A verdict about
+    other bytes, or one that was changed, is CP5005."""
+    for c in checked:
+        if c.problems:
+            continue
+        verdicts = []
+        for variant in c.item.entry.variant:
+            place = folder / f"{c.item.entry.id}__{variant.name}"
+            try:
+                verdict = read_certificate(place / "verdict.json")
+            except CertificateError as e:
+                c.problems.append(Problem("CP5005", place, str(e)))
+                continue
+            if why := _unfit(c.item, spec_of(c.item, variant), verdict):
+                c.problems.append(Problem("CP5005", place, why))
+            verdicts.append(verdict)
+        if not c.problems:
+            conclude(c, verdicts, write)
+
+
+def _unfit(item: Item, spec: str, verdict: Verdict) -> str:
+    """Why a verdict is not about this entry, or ""."""
+    for key, name in _FILES.items():
+        data = spec.encode() if key == "spec" else (item.folder / name).read_bytes()
+        if verdict.hashes.get(key) != hashlib.sha256(data).hexdigest():
+            return f"the verdict is about another {name}"
+    return ""
+
+
+def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
+    """Judge an entry by the verdicts of its variants, and record the proof where nothing is wrong:
+    CP5006, CP5007, CP5008."""
+    names = [v.name for v in c.item.entry.variant]
+    verdicts = sorted(verdicts, key=lambda v: names.index(Path(v.target).name.rpartition("__")[2]))
+    scores, ratios, devices = [], [], set[str]()
+    for verdict in verdicts:
+        place = Path(verdict.target)
+        if verdict.status is not Status.PASSED:
+            words = f"{place.name}: {verdict.status}: {verdict.proven}"
+            code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
+            c.problems.append(Problem(code, c.item.folder, words))
+            continue
+        devices.add(device_of(verdict))
+        if (share := score_of(verdict, c.item.entry.same)) is not None:
+            scores.append(share)
+            if share < LEAST_SCORE:
+                words = f"{place.name}: only {share:.2f} of the changed kernels are turned away"
+                c.problems.append(
+                    Problem("CP5007", c.item.folder, f"{words}: {', '.join(survivors(verdict))}")
+                )
+        if (ratio := ratio_of(verdict)) is not None:
+            ratios.append(ratio)
+            if ratio < LEAST_RATIO:
+                words = f"{place.name}: {ratio:.3f} of its CUDA twin's speed"
+                c.problems.append(Problem("CP5008", c.item.folder, words))
+    if c.problems:
+        return
+    c.proof = Proof(
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        device=devices.pop(),
+        status="PASSED",
+        variants=names,
+        mutation=round(min(scores), 4) if scores else None,
+        ratio=round(min(ratios), 3) if ratios else None,
+        hashes=c.item.hashes(),
+    )
+    if write:
+        record(c.item, c.proof)
+
+
+def device_of(verdict: Verdict) -> str:
+    """`emulator`, or the GPU's name."""
+    parity = verdict.stage("parity")
+    assert parity is not None and parity.parity is not None
+    if parity.parity.device == "emulator":
+        return "emulator"
+    gpu = verdict.environment.get("gpu") or {}
+    return str(gpu.get("name", "gpu")) if isinstance(gpu, dict) else str(gpu)
+
+
+def score_of(verdict: Verdict, same: Iterable[str] = ()) -> float | None:
+    """The share of changed kernels turned away, those that are known to change nothing apart."""
+    parity = verdict.stage("parity")
+    mutation = parity.parity.mutation if parity is not None and parity.parity is not None else None
+    if mutation is None:
+        return None
+    known = set(same)
+    survived = sum(m.fate == "survived" and m.what not in known for m in mutation.mutants)
+    counted = mutation.killed + survived
+    return mutation.killed / counted if counted else None
+
+
+def survivors(verdict: Verdict) -> list[str]:
+    """What got through, in words."""
+    parity = verdict.stage("parity")
+    assert parity is not None and parity.parity is not None and parity.parity.mutation is not None
+    return [f"line {m.line}: {m.what}" for m in parity.parity.mutation.mutants if m.fate == "survived"]
+
+
+def ratio_of(verdict: Verdict) -> float | None:
+    """The original's time over the port's, where times were taken."""
+    bench = verdict.stage("bench")
+    return bench.bench.ratio if bench is not None and bench.bench is not None else None
+
+
+def as_json(checked: list[Checked], others: list[Problem]) -> str:
+    """One document: each entry with its proof and problems, and what is wrong besides."""
+    entries = [
+        {
+            "id": c.item.entry.id,
+            "family": c.item.entry.family,
+            "proof": c.proof.model_dump(exclude_none=True) if c.proof is not None else None,
+            "problems": [told(p) for p in c.problems],
+        }
+        for c in checked
+    ]
+    return json.dumps({"schema_version": 1, "entries": entries, "problems": [told(p) for p in others]})
+
+
+def told(p: Problem) -> dict[str, object]:
+    """A problem for JSON."""
+    return {"code": p.code, "path": str(p.path), "line": p.line, "message": p.message}

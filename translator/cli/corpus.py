@@ -1,0 +1,252 @@
+"""`cuteport corpus …`: the proven kernels that ports learn from."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from translator.cli.options import Device, Json
+
+if TYPE_CHECKING:
+    from corpus.catalog import Item
+    from corpus.entry import Proof
+    from corpus.problem import Problem
+    from verify.verdict import Verdict
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Proven kernels in CuTe DSL, and their building blocks."
+)
+Names = Annotated[list[str] | None, typer.Argument(metavar="[ID]", help="Entries; all if none is named.")]
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+def _told(work: Callable[[], int]) -> int:
+    """`work`, with what can't be used told on stderr."""
+    from corpus.problem import CorpusError
+
+    try:
+        return work()
+    except CorpusError as e:
+        _tell(e.problems)
+        wrong_name = any(p.code in ("CP5011", "CP5012") for p in e.problems)
+        return 2 if wrong_name else 1
+
+
+def _tell(problems: list[Problem]) -> None:
+    for p in problems:
+        typer.echo(str(p), err=True)
+
+
+def _chosen(names: list[str] | None) -> tuple[list[Item], list[Problem]]:
+    from corpus.catalog import find, load
+
+    items, problems = load()
+    return ([find(n, items) for n in names], []) if names else (items, problems)
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> int:
+    """All entries: what they do, and what proves them."""
+    from corpus.catalog import load
+    from translator.batch.corpus_check import Checked
+    from translator.batch.corpus_check import as_json as document
+
+    items, problems = load()
+    if as_json:
+        typer.echo(document([Checked(i, [], i.proof()) for i in items], problems))
+    else:
+        for i in items:
+            proofs = [p.device for p in i.entry.verified if i.proof(p.device)]
+            typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
+            typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {', '.join(proofs) or 'no'}")
+        _tell(problems)
+    return 1 if problems else 0
+
+
+@app.command("show")
+def show(name: Annotated[str, typer.Argument(metavar="ID")]) -> int:
+    """One entry: notes and kernel."""
+
+    def work() -> int:
+        from corpus.catalog import KERNEL, NOTES, find, load
+
+        item = find(name, load()[0])
+        typer.echo(f"{item.entry.summary}\n{item.folder}\n")
+        typer.echo(item.text(NOTES))
+        typer.echo(item.text(KERNEL))
+        return 0
+
+    return _told(work)
+
+
+@app.command("search")
+def search(words: Annotated[list[str], typer.Argument(metavar="WORD")], as_json: Json = False) -> int:
+    """Proven entries that fit the words best; others can't be found."""
+    import json
+
+    from corpus.catalog import load, retrievable
+    from corpus.search import search as ranked
+
+    hits = ranked(" ".join(words), retrievable(load()[0]))
+    if as_json:
+        found = [{"id": h.item.entry.id, "score": h.score, "words": h.words} for h in hits]
+        typer.echo(json.dumps({"schema_version": 1, "hits": found}))
+    for h in () if as_json else hits:
+        entry = h.item.entry
+        typer.echo(f"{entry.family}/{entry.id}: {entry.summary} ({', '.join(h.words)})")
+    if not hits and not as_json:
+        typer.echo("nothing proven fits", err=True)
+    return 0
+
+
+@app.command("check")
+def check(
+    names: Names = None,
+    device: Device = None,
+    mutate: Annotated[bool, typer.Option("--mutate/--no-mutate", help="Judge changed kernels too.")] = True,
+    run: Annotated[
+        bool, typer.Option("--run/--no-run", help="Verify and record, or look at recorded proofs only.")
+    ] = True,
+    verdicts: Annotated[
+        Path | None,
+        typer.Option(
+            "--verdicts", metavar="DIR", help="Take verdicts of `corpus expand DIR`, made elsewhere."
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", help="Variants at a time.")] = 1,
+    as_json: Json = False,
+) -> int:
+    """Check entries: style, inlined blocks, and every variant by `verify`; record what was proven."""
+
+    def work() -> int:
+        from translator.batch import corpus_check as c
+        from verify.options import DEVICES, Options
+
+        items, others = _chosen(names)
+        others = others + c.examine_blocks()
+        checked = c.examine(items)
+        if verdicts is not None:
+            c.take(checked, verdicts)
+        elif run:
+            chosen = next((d for d in DEVICES if d == (device or "auto")), None)
+            if chosen is None:
+                raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
+            options = Options(device=chosen, jobs=jobs, mutate="some" if mutate else None)
+
+            def tell(verdict: Verdict) -> None:
+                typer.echo(f"{Path(verdict.target).name}: {verdict.status}: {verdict.proven}", err=True)
+
+            with tempfile.TemporaryDirectory(prefix="cuteport-corpus-") as scratch:
+                c.run(checked, Path(scratch), options, tell)
+        else:
+            c.with_recorded(checked)
+        if as_json:
+            typer.echo(c.as_json(checked, others))
+        for one in () if as_json else checked:
+            _tell(one.problems)
+            good = one.proof is not None and not one.problems
+            typer.echo(
+                f"{one.item.entry.id}: {one.proof.device + ': PASSED' if good and one.proof else 'refused'}"
+            )
+        if not as_json:
+            _tell(others)
+        return 1 if others or any(one.problems for one in checked) else 0
+
+    return _told(work)
+
+
+def _proof(proof: Proof | None) -> str:
+    assert proof is not None
+    parts = [f"{proof.device}, {proof.date}", f"{len(proof.variants)} variants PASSED"]
+    parts += [f"mutation score {proof.mutation:.2f}"] if proof.mutation is not None else []
+    parts += [f"{proof.ratio:.2f}x of the CUDA twin's speed"] if proof.ratio is not None else []
+    return "; ".join(parts)
+
+
+@app.command("expand")
+def expand(
+    into: Annotated[Path, typer.Argument(metavar="DIR", help="Where the target folders go.")],
+    names: Names = None,
+) -> int:
+    """Write every variant as a target folder, to be verified on a machine that has only `verify`."""
+
+    def work() -> int:
+        from translator.batch.corpus_check import expand_all
+
+        items, _ = _chosen(names)
+        for target in expand_all(items, into):
+            typer.echo(str(target))
+        return 0
+
+    return _told(work)
+
+
+@app.command("inline")
+def inline(names: Names = None) -> int:
+    """Put the blocks as they are now into the kernels that use them."""
+
+    def work() -> int:
+        from corpus.catalog import KERNEL
+        from corpus.inline import load_blocks, with_blocks
+        from corpus.proof import write
+
+        blocks = load_blocks()
+        for item in _chosen(names)[0]:
+            before = item.text(KERNEL)
+            after = with_blocks(before, blocks)
+            if after != before:
+                write(item.folder / KERNEL, after)
+                typer.echo(f"{item.entry.id}: rewritten; its proof is out of date")
+        return 0
+
+    return _told(work)
+
+
+@app.command("add")
+def add(
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="A verified target folder.")],
+    name: Annotated[str, typer.Option("--as", metavar="FAMILY/ID", help="Where the entry goes.")],
+    license_: Annotated[str, typer.Option("--license", metavar="SPDX", help="Of the CUDA source.")],
+    origin: Annotated[str, typer.Option("--origin", metavar="TEXT", help="Project and path it comes from.")],
+    summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What it does, in a line.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+) -> int:
+    """Promote a verified target to an entry, and print what was written as a diff for review."""
+
+    def work() -> int:
+        from corpus.catalog import load
+        from translator.batch.corpus_add import Wanted, add
+
+        family, _, id_ = name.partition("/")
+        if not id_:
+            raise typer.BadParameter(f"{name!r} is not FAMILY/ID", param_hint="--as")
+        typer.echo(
+            add(target, Wanted(family, id_, license_, origin, summary), load()[0], dry=dry_run), nl=False
+        )
+        return 0
+
+    return _told(work)
+
+
+@app.command("new")
+def new(name: Annotated[str, typer.Argument(metavar="FAMILY/ID")]) -> int:
+    """Make an empty entry to fill in."""
+
+    def work() -> int:
+        from translator.batch.corpus_add import skeleton
+
+        family, _, id_ = name.partition("/")
+        if not id_:
+            raise typer.BadParameter(f"{name!r} is not FAMILY/ID")
+        typer.echo(str(skeleton(family, id_)))
+        return 0
+
+    return _told(work)
