@@ -191,9 +191,8 @@ def skeleton(family: str, name: str, root: Path = KERNELS) -> Path:
     folder.mkdir(parents=True)
     wanted = Wanted(family, name, "Apache-2.0", "written here", "TODO")
     write(folder / ENTRY, entry_text(wanted, [], ["f32"]))
-    write(
-        folder / KERNEL, '"""TODO\n\nShapes:\nAlgorithm:\nUnits:\nTraffic:\nSource of the technique:\n"""\n'
-    )
+    sections = "".join(f"{s} TODO\n" for s in SECTIONS)
+    write(folder / KERNEL, f'"""TODO\n\n{sections}"""\n')
     write(folder / TWIN, "// TODO\n")
     write(folder / REFERENCE, '"""TODO"""\n')
     write(folder / NOTES, f"# {name}\n\n| CUDA | CuTe DSL |\n| --- | --- |\n\n## Pitfalls\n\n")

@@ -153,9 +153,7 @@ def check(
         for one in () if as_json else checked:
             _tell(one.problems)
             good = one.proof is not None and not one.problems
-            typer.echo(
-                f"{one.item.entry.id}: {one.proof.device + ': PASSED' if good and one.proof else 'refused'}"
-            )
+            typer.echo(f"{one.item.entry.id}: {_proof(one.proof) if good else 'refused'}")
         if not as_json:
             _tell(others)
         return 1 if others or any(one.problems for one in checked) else 0
@@ -228,9 +226,8 @@ def add(
         family, _, id_ = name.partition("/")
         if not id_:
             raise typer.BadParameter(f"{name!r} is not FAMILY/ID", param_hint="--as")
-        typer.echo(
-            add(target, Wanted(family, id_, license_, origin, summary), load()[0], dry=dry_run), nl=False
-        )
+        wanted = Wanted(family, id_, license_, origin, summary)
+        typer.echo(add(target, wanted, load()[0], dry=dry_run), nl=False)
         return 0
 
     return _told(work)
