@@ -1,7 +1,6 @@
-"""Pointer → matrix: tensors of rows from an address, extents and a row stride. Host code of a launch, traced.
+"""Pointer → matrix: a tensor of rows from an address, extents and a stride. Host code of a launch, traced.
 
-    row_view       (rows, columns) : (stride, 1)      stride ≥ columns, a multiple of `width`
-    column_view    (rows, columns) : (0, 1)           one vector, seen by every row
+    (rows, columns) : (stride, 1)      stride ≥ columns, a multiple of `width`; a vector is one row
 
 Strides are 64-bit: row · stride passes 2^31 in tensors that people have. `width` (elements) is promised to
 divide the stride, so that each row starts as aligned as the first one and copies stay vectorised.
@@ -14,8 +13,3 @@ def row_view(pointer, rows, columns: int, stride, width: int):
     """Rows of `columns` elements, `stride` elements (Int64) apart."""
     layout = cute.make_layout((rows, columns), stride=(cute.assume(stride, divby=width), 1))
     return cute.make_tensor(pointer, layout)
-
-
-def column_view(pointer, rows, columns: int):
-    """One vector of `columns` elements as a matrix of equal rows."""
-    return cute.make_tensor(pointer, cute.make_layout((rows, columns), stride=(0, 1)))

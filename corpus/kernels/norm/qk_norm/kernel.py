@@ -55,39 +55,31 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block row_view 66010eacc6e1
+# -- block row_view 6811058f3db3
 def row_view(pointer, rows, columns: int, stride, width: int):
     """Rows of `columns` elements, `stride` elements (Int64) apart."""
     layout = cute.make_layout((rows, columns), stride=(cute.assume(stride, divby=width), 1))
     return cute.make_tensor(pointer, layout)
 
 
-def column_view(pointer, rows, columns: int):
-    """One vector of `columns` elements as a matrix of equal rows."""
-    return cute.make_tensor(pointer, cute.make_layout((rows, columns), stride=(0, 1)))
-
-
 # -- end of row_view
-# -- block row_tiles 6bdf7ae48f87
-def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
-    """(tiled copy, tile shape): accesses of `width` elements; the tile is (rows, columns rounded up)."""
-    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), element, num_bits_per_copy=width * element.width)
-    threads_values = cute.make_layout(((lanes, rows), width), stride=((rows * width, 1), rows))
-    span = lanes * width
-    return cute.make_tiled_copy(atom, threads_values, (rows, span)), (
-        rows,
-        (columns + span - 1) // span * span,
-    )
+# -- block row_tiles 532d57a5c3db
+def row_tiles(element, columns: int, width: int, lanes: int):
+    """(tiled copy, tile shape): accesses of `width` elements; the tile is (1, columns rounded up)."""
+    operation, span = cute.nvgpu.CopyUniversalOp(), lanes * width
+    atom = cute.make_copy_atom(operation, element, num_bits_per_copy=width * element.width)
+    threads_values = cute.make_layout((lanes, width), stride=(width, 1))
+    return cute.make_tiled_copy(atom, threads_values, (1, span)), (1, (columns + span - 1) // span * span)
 
 
 @cute.jit
-def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
-    """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
+def in_bounds(tXcX: cute.Tensor, columns: cutlass.Constexpr):
+    """A predicate for each access of a thread: whether its first column, and so all of it, exists.
     `tXcX` are the thread's coordinates, ((width, 1), 1, chunks)."""
     chunks = cute.size(tXcX, mode=[2])
     tXpX = cute.make_rmem_tensor(cute.make_layout((1, 1, chunks)), cutlass.Boolean)
     for j in cutlass.range_constexpr(chunks):
-        tXpX[0, 0, j] = cute.elem_less(tXcX[(0, 0), 0, j], shape)
+        tXpX[0, 0, j] = tXcX[(0, 0), 0, j][1] < columns
     return tXpX
 
 
@@ -150,18 +142,21 @@ def qk_norm_kernel(
     group = block * (warps * 32 // lanes) + thread // lanes
     token, h = group // (q_heads + k_heads), group % (q_heads + k_heads)
 
-    gX, gW = cute.local_tile(mQ, (1, head), (token, h)), mQw
+    tile = (1, head)
+    gO, gW = cute.local_tile(mQ, tile, (token, h)), cute.local_tile(mQw, tile, (0, 0))
     if h >= q_heads:
-        gX, gW = cute.local_tile(mK, (1, head), (token, h - q_heads)), mKw
-    copy, _ = row_tiles(element, head, width, lanes, 1)
+        gO, gW = cute.local_tile(mK, tile, (token, h - q_heads)), cute.local_tile(mKw, tile, (0, 0))
+    gX = gO
+    if token >= tokens:
+        gX = gW  # beyond the end: memory that nobody writes
+    copy, whole = row_tiles(element, head, width, lanes)
     mine = copy.get_slice(thread % lanes)
-    cX = cute.local_tile(cute.make_identity_tensor((tokens, head)), (1, head), (token, 0))
-    tXgX, tXgW, tXcX = mine.partition_S(gX), mine.partition_S(gW), mine.partition_S(cX)
-    tXpX = in_bounds(tXcX, (tokens, head))
+    cX = cute.local_tile(cute.make_identity_tensor(tile), whole, (0, 0))
+    tXgX, tXgW, tXgO = mine.partition_S(gX), mine.partition_S(gW), mine.partition_D(gO)
+    tXpX = in_bounds(mine.partition_S(cX), head)
 
     tXrX, tXrW = cute.make_fragment_like(tXgX), cute.make_fragment_like(tXgW)
     tXrX.fill(0.0)
-    tXrW.fill(0.0)
     cute.copy(copy, tXgX, tXrX, pred=tXpX)
     cute.copy(copy, tXgW, tXrW, pred=tXpX)
 
@@ -170,7 +165,8 @@ def qk_norm_kernel(
     scale = cute.math.rsqrt(squares * (1.0 / head) + eps, fastmath=True)
     weight = tXrW.load().to(Float32) + weight_bias
     tXrX.store((x * scale * weight).to(element))
-    cute.copy(copy, tXrX, tXgX, pred=tXpX)
+    if token < tokens:
+        cute.copy(copy, tXrX, tXgO, pred=tXpX)
 
 
 @cute.jit
@@ -194,7 +190,7 @@ def qk_norm_launch(
 ):
     mQ = row_view(pQ, tokens, q_heads * head, q_stride, width)
     mK = row_view(pK, tokens, k_heads * head, k_stride, width)
-    mQw, mKw = column_view(pQw, 1, head), column_view(pKw, 1, head)
+    mQw, mKw = [row_view(p, 1, head, Int64(head), width) for p in (pQw, pKw)]
     groups, per_block = tokens * (q_heads + k_heads), warps * 32 // lanes
     qk_norm_kernel(mQ, mK, mQw, mKw, head, width, lanes, warps, eps, weight_bias).launch(
         grid=((groups + per_block - 1) // per_block, 1, 1), block=(warps * 32, 1, 1), stream=stream

@@ -51,39 +51,31 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block row_view 66010eacc6e1
+# -- block row_view 6811058f3db3
 def row_view(pointer, rows, columns: int, stride, width: int):
     """Rows of `columns` elements, `stride` elements (Int64) apart."""
     layout = cute.make_layout((rows, columns), stride=(cute.assume(stride, divby=width), 1))
     return cute.make_tensor(pointer, layout)
 
 
-def column_view(pointer, rows, columns: int):
-    """One vector of `columns` elements as a matrix of equal rows."""
-    return cute.make_tensor(pointer, cute.make_layout((rows, columns), stride=(0, 1)))
-
-
 # -- end of row_view
-# -- block row_tiles 6bdf7ae48f87
-def row_tiles(element, columns: int, width: int, lanes: int, rows: int):
-    """(tiled copy, tile shape): accesses of `width` elements; the tile is (rows, columns rounded up)."""
-    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), element, num_bits_per_copy=width * element.width)
-    threads_values = cute.make_layout(((lanes, rows), width), stride=((rows * width, 1), rows))
-    span = lanes * width
-    return cute.make_tiled_copy(atom, threads_values, (rows, span)), (
-        rows,
-        (columns + span - 1) // span * span,
-    )
+# -- block row_tiles 532d57a5c3db
+def row_tiles(element, columns: int, width: int, lanes: int):
+    """(tiled copy, tile shape): accesses of `width` elements; the tile is (1, columns rounded up)."""
+    operation, span = cute.nvgpu.CopyUniversalOp(), lanes * width
+    atom = cute.make_copy_atom(operation, element, num_bits_per_copy=width * element.width)
+    threads_values = cute.make_layout((lanes, width), stride=(width, 1))
+    return cute.make_tiled_copy(atom, threads_values, (1, span)), (1, (columns + span - 1) // span * span)
 
 
 @cute.jit
-def in_bounds(tXcX: cute.Tensor, shape: cute.Shape):
-    """A predicate for each access of a thread: whether its first element, and so all of it, is in `shape`.
+def in_bounds(tXcX: cute.Tensor, columns: cutlass.Constexpr):
+    """A predicate for each access of a thread: whether its first column, and so all of it, exists.
     `tXcX` are the thread's coordinates, ((width, 1), 1, chunks)."""
     chunks = cute.size(tXcX, mode=[2])
     tXpX = cute.make_rmem_tensor(cute.make_layout((1, 1, chunks)), cutlass.Boolean)
     for j in cutlass.range_constexpr(chunks):
-        tXpX[0, 0, j] = cute.elem_less(tXcX[(0, 0), 0, j], shape)
+        tXpX[0, 0, j] = tXcX[(0, 0), 0, j][1] < columns
     return tXpX
 
 
@@ -165,17 +157,19 @@ def rms_norm_kernel(
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     element, hidden = mX.element_type, mX.shape[1]
-    copy, tile = row_tiles(element, hidden, width, lanes, rows)
-    mine = copy.get_slice(thread)
-    gX, gW, gO = [cute.local_tile(m, tile, (block, 0)) for m in (mX, mW, mO)]
-    cX = cute.local_tile(cute.make_identity_tensor(mX.shape), tile, (block, 0))
+    copy, tile = row_tiles(element, hidden, width, lanes)
+    mine, row = copy.get_slice(thread % lanes), block * rows + thread // lanes
+    gX, gO = [cute.local_tile(m, tile, (row, 0)) for m in (mX, mO)]
+    gW = cute.local_tile(mW, tile, (0, 0))
+    if row >= mX.shape[0]:
+        gX = gW  # beyond the end: memory that nobody writes
+    cX = cute.local_tile(cute.make_identity_tensor((1, hidden)), tile, (0, 0))
     tXgX, tXgW, tXgO = mine.partition_S(gX), mine.partition_S(gW), mine.partition_D(gO)
-    tXpX = in_bounds(mine.partition_S(cX), mX.shape)
+    tXpX = in_bounds(mine.partition_S(cX), hidden)
     sPart = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
 
     tXrX, tXrW = cute.make_fragment_like(tXgX), cute.make_fragment_like(tXgX)
     tXrX.fill(0.0)
-    tXrW.fill(0.0)
     cute.copy(copy, tXgX, tXrX, pred=tXpX)
     cute.copy(copy, tXgW, tXrW, pred=tXpX)
 
@@ -185,7 +179,8 @@ def rms_norm_kernel(
     scale = cute.math.rsqrt(squares * (1.0 / hidden) + eps, fastmath=True)
     weight = tXrW.load().to(Float32) + weight_bias
     tXrX.store((x * scale * weight).to(element))
-    cute.copy(copy, tXrX, tXgO, pred=tXpX)
+    if row < mX.shape[0]:
+        cute.copy(copy, tXrX, tXgO, pred=tXpX)
 
 
 @cute.jit
@@ -205,7 +200,7 @@ def rms_norm_launch(
     stream: cuda.CUstream,
 ):
     mX, mO = row_view(pX, rows, hidden, x_stride, width), row_view(pO, rows, hidden, out_stride, width)
-    mW = column_view(pW, rows, hidden)
+    mW = row_view(pW, 1, hidden, Int64(hidden), width)
     rms_norm_kernel(mX, mW, mO, width, lanes, block_rows, eps, weight_bias).launch(
         grid=((rows + block_rows - 1) // block_rows, 1, 1), block=(lanes * block_rows, 1, 1), stream=stream
     )
