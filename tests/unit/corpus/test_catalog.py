@@ -1,0 +1,148 @@
+"""Entries: what is loaded, what is told of one that can't be, and which may be learned from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from small_entry import ENTRY, SPEC, write_entry
+
+from corpus.catalog import find, load, load_item, retrievable
+from corpus.codes import CODES
+from corpus.entry import Proof
+from corpus.expand import expand, spec_of
+from corpus.problem import CorpusError
+from corpus.proof import MARKER, record
+from verify.spec_file import load_spec
+
+PAGES = Path(__file__).resolve().parents[3] / "corpus/pages"
+
+
+def test_an_entry_is_its_folder(tmp_path: Path) -> None:
+    write_entry(tmp_path)
+    (item,), problems = load(tmp_path)
+    assert problems == []
+    assert (item.entry.id, item.entry.family, [v.name for v in item.entry.variant]) == (
+        "twice",
+        "toys",
+        ["f32", "f16"],
+    )
+    assert find("twice", [item]) is item and find("toys/twice", [item]) is item
+    with pytest.raises(CorpusError, match=r"CP5011.*there are: twice"):
+        find("thrice", [item])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('license = "MIT"', 'license = "GPL-3.0"', "CP5010: provenance.license: 'GPL-3.0' is none of"),
+        ('id = "twice"', 'id = "other"', "CP5001: family toys, id other: the folder is toys/twice"),
+        ('id = "twice"', 'id = "Twice!"', "CP5001: id"),
+        ("schema = 1", "schema = 2", "CP5001: schema"),
+        ("schema = 1", "schema = 1\nmore = 1", "CP5001: more"),
+        ("schema = 1", "schema = ", "entry.toml:1: CP5001: not valid TOML"),
+        ('lessons = ["Doubling is easy."]', 'lessons = ["a", "b", "c", "d"]', "CP5001: lessons"),
+        ('dsl = ">=4.8,<5"', 'dsl = "new"', "CP5001: dsl: 'new' is no range of versions"),
+        ('name = "f16"', 'name = "f32"', "CP5001: variants have the same name"),
+        (
+            'values = { dtype = "f16" }',
+            'values = { kind = "f16" }',
+            "CP5001: variants give values for different names",
+        ),
+    ],
+)
+def test_what_breaks_a_rule_is_told(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert old in ENTRY
+    folder = write_entry(tmp_path, entry=ENTRY.replace(old, new))
+    with pytest.raises(CorpusError, match=re.escape(told)):
+        load_item(folder)
+    assert load(tmp_path)[0] == []
+
+
+def test_missing_files_are_told(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    (folder / "reference.py").unlink()
+    (folder / "notes.md").unlink()
+    with pytest.raises(CorpusError) as told:
+        load_item(folder)
+    assert [(p.code, p.message) for p in told.value.problems] == [
+        ("CP5002", "no reference.py"),
+        ("CP5002", "no notes.md"),
+    ]
+
+
+def test_variants_become_targets_that_verify_reads(tmp_path: Path) -> None:
+    item = load_item(write_entry(tmp_path))
+    targets = [expand(item, v, tmp_path / "out") for v in item.entry.variant]
+    assert [t.name for t in targets] == ["twice__f32", "twice__f16"]
+    specs = [load_spec(t) for t in targets]
+    assert [s.port.constants for s in specs] == [{"dtype": "f32"}, {"dtype": "f16"}]
+    assert [s.buffers[0].dtype for s in specs] == ["f32", "f16"]
+    assert sorted(p.name for p in targets[0].iterdir()) == [
+        "cuda.cu",
+        "kernel.py",
+        "reference.py",
+        "spec.toml",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (SPEC + "# ${other}\n", "variant f32 has no value for ${other}"),
+        (SPEC.replace("${dtype}", "f32"), "variant f32: nothing uses dtype"),
+    ],
+)
+def test_places_and_values_must_meet(tmp_path: Path, spec: str, told: str) -> None:
+    item = load_item(write_entry(tmp_path, spec=spec))
+    with pytest.raises(CorpusError, match=re.escape(told)):
+        spec_of(item, item.entry.variant[0])
+
+
+def proof(folder: Path, device: str = "emulator") -> Proof:
+    item = load_item(folder)
+    names = [v.name for v in item.entry.variant]
+    return Proof(
+        date="2026-11-30", device=device, status="PASSED", variants=names, mutation=0.97, hashes=item.hashes()
+    )
+
+
+def test_only_what_is_proven_as_it_is_now_may_be_learned_from(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    assert retrievable(load(tmp_path)[0]) == []
+    record(load_item(folder), proof(folder))
+    assert [i.entry.id for i in retrievable(load(tmp_path)[0])] == ["twice"]
+    for name in ("kernel.py", "cuda.cu", "reference.py", "spec.toml"):
+        before = (folder / name).read_text()
+        (folder / name).write_text(before + "\n")
+        assert retrievable(load(tmp_path)[0]) == [], name
+        (folder / name).write_text(before)
+    (folder / "notes.md").write_text("other words\n")
+    assert len(retrievable(load(tmp_path)[0])) == 1
+    (folder / "entry.toml").write_text((folder / "entry.toml").read_text().replace('"f16"', '"bf16"'))
+    assert retrievable(load(tmp_path)[0]) == []
+
+
+def test_proofs_of_devices_stand_side_by_side_and_old_ones_go(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    record(load_item(folder), proof(folder))
+    record(load_item(folder), proof(folder, "NVIDIA H200"))
+    text = (folder / "entry.toml").read_text()
+    assert text.startswith(ENTRY.rstrip("\n")) and text.count(MARKER) == 1
+    item = load_item(folder)
+    assert [p.device for p in item.entry.verified] == ["NVIDIA H200", "emulator"]
+    assert item.proof("NVIDIA H200") is not None and item.proof("another") is None
+    (folder / "kernel.py").write_text("changed\n")
+    record(load_item(folder), proof(folder))
+    assert [p.device for p in load_item(folder).entry.verified] == ["emulator"]
+
+
+def test_every_code_has_a_page() -> None:
+    pages = {p.stem: p.read_text(encoding="utf-8") for p in PAGES.glob("*.md")}
+    assert set(pages) == set(CODES)
+    for code, text in pages.items():
+        assert text.startswith(f"# {code}: {CODES[code]}\n"), code
+        assert [
+            h for h in ("What it means", "Why it matters", "How to fix") if f"\n## {h}\n" not in text
+        ] == [], code

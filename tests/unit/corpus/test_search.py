@@ -1,0 +1,60 @@
+"""Searching by words, and likeness by structure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from small_entry import ENTRY, KERNEL, write_entry
+
+from corpus.catalog import Item, load, load_item
+from corpus.search import search, words
+from corpus.shingles import ALIKE, likeness, shingles
+
+
+def test_words_of_code_and_of_people() -> None:
+    assert words("__shfl_xor_sync, warpReduce: 128-bit loads of rows") == [
+        "shfl", "xor", "sync", "warp", "reduce", "128", "bit", "load", "of", "row",
+    ]  # fmt: skip
+
+
+def entries(root: Path) -> list[Item]:
+    made = []
+    for name, summary, twin in (
+        ("twice", "Doubles a vector", "x[i] * 2"),
+        ("sums", "Sums rows by shuffles", "__shfl_xor_sync(0xffffffff, v, m)"),
+        ("moves", "Copies a vector", "y[i] = x[i]"),
+    ):
+        folder = write_entry(
+            root / name, entry=ENTRY.replace("twice", name).replace("Doubles a vector", summary), cuda=twin
+        )
+        target = folder.parent / name
+        folder.rename(target)
+        made.append(load_item(target))
+    return made
+
+
+def test_what_an_entry_says_of_itself_counts_most(tmp_path: Path) -> None:
+    items = entries(tmp_path)
+    assert [h.item.entry.id for h in search("sum rows", items)] == ["sums"]
+    assert search("vector copy copies", items)[0].item.entry.id == "moves"
+    hit = search("shfl unknown", items)[0]
+    assert (hit.item.entry.id, hit.words) == ("sums", ("shfl",))
+    assert search("nothing of the kind", items[:0]) == [] and search("zebra", items) == []
+    assert search("vector", items) == search("vector", list(items)), "the same each time"
+
+
+def test_likeness_is_of_structure(tmp_path: Path) -> None:
+    own = shingles(KERNEL)
+    renamed = KERNEL.replace("twice", "double").replace("mX", "mY").replace("Doubles", "Makes double")
+    assert likeness(own, shingles(renamed)) == 1.0
+    grown = KERNEL.replace(
+        "    tXrX =", "    for j in range(width):\n        tXrX = gX[j] + j * 2\n    tXrX ="
+    )
+    assert 0.2 < likeness(own, shingles(grown)) < 1.0
+    assert likeness(own, shingles("x = 1\n")) < 0.1
+
+
+def test_no_two_entries_are_nearly_the_same() -> None:
+    made = [(i.entry.id, shingles(i.text("kernel.py"))) for i in load()[0]]
+    near = [(a, b) for k, (a, s) in enumerate(made) for b, t in made[k + 1 :] if likeness(s, t) >= ALIKE]
+    assert near == []

@@ -1,0 +1,77 @@
+"""STYLE.md's rules that a program can hold: each broken once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_entry import ENTRY, KERNEL, NOTES, write_blocks, write_entry
+
+from corpus.catalog import load, load_item
+from corpus.inline import load_blocks, with_blocks
+from corpus.style import check_block, check_style
+
+
+def told(root: Path, **files: str) -> list[str]:
+    blocks = load_blocks(write_blocks(root / "blocks"))
+    files["kernel"] = with_blocks(files.get("kernel", KERNEL), blocks)
+    problems = check_style(load_item(write_entry(root, **files)))
+    assert all(p.code == "CP5003" for p in problems)
+    return [p.message for p in problems]
+
+
+def test_a_good_entry_breaks_no_rule(tmp_path: Path) -> None:
+    assert told(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Units: elements. ", "", "its docstring says nothing under `Units:`"),
+        ("    gX → rX → gX\n", "", "its docstring has no picture of the layout"),
+        ("import functools\n", "import functools\nimport numpy\n", "imports numpy"),
+        ("mX: cute.Tensor", "x: cute.Tensor", "tensor x of a kernel is not called m and a capital"),
+        ("width: cutlass.Constexpr", "width", "parameter width of a kernel has no type"),
+        ("gX = cute.local_tile", "x = cute.local_tile", "x comes from local_tile: its name has none of gc"),
+        ("tXrX = cute.make_f", "tXgX = cute.make_f", "tXgX comes from make_fragment_like: its name"),
+        ("def compile_twice", "def build_twice", "has no function compile_twice"),
+        ('    """Compiled."""\n', "", "compile_twice has no docstring"),
+        ("*, dtype, stream", "dtype, *, stream", "twice does not take dtype by keyword"),
+        ("    tXrX", "    n = cute.arch.block_dim()\n    tXrX", "asks for block_dim, which is wrong at 1024"),
+        ("# -- block two\n", "", "inlines the blocks one; entry.toml says one, two"),
+        ("def twice(", "X = 1\n" * 200 + "\n\ndef twice(", "lines of its own, more than 200"),
+        ("Doubles.\n\nShapes", "TODO\n\nShapes", "has a TODO"),
+    ],
+)  # fmt: skip
+def test_each_rule_of_kernels(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in KERNEL
+    got = told(tmp_path, kernel=KERNEL.replace(old, new, 1))
+    assert len(got) == 1 and message in got[0], got
+
+
+def test_notes_have_a_table_and_pitfalls(tmp_path: Path) -> None:
+    assert told(tmp_path / "a", notes=NOTES.replace("| `x[i] * 2` | `x * 2` |\n", "")) == [
+        "has no table `| CUDA | CuTe DSL |` with a row"
+    ]
+    assert told(tmp_path / "b", notes=NOTES.replace("- None.", "")) == ["has no list under `## Pitfalls`"]
+    assert told(tmp_path / "c", entry=ENTRY.replace("scalar loop", "TODO")) == ["has a TODO"]
+
+
+def test_blocks_have_rules_too(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("import numpy\n\ndef f():\n    return block_dim\n\n" + "X = 1\n" * 200)
+    assert [p.message for p in check_block(bad)] == [
+        "has no docstring",
+        "has 205 lines, more than 200",
+        "f has no docstring",
+        "imports numpy",
+    ]
+
+
+def test_the_corpus_itself_keeps_its_style() -> None:
+    from corpus.inline import BLOCKS
+
+    items, problems = load()
+    assert problems == []
+    assert [str(p) for i in items for p in check_style(i)] == []
+    assert [str(p) for b in BLOCKS.glob("*.py") if b.stem != "__init__" for p in check_block(b)] == []
