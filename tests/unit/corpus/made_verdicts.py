@@ -1,0 +1,78 @@
+"""Sealed verdicts made by hand: what verify would have written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from verify.certificate import sealed
+from verify.facts import (
+    BenchFacts,
+    CompileFacts,
+    MutantFacts,
+    MutationFacts,
+    ParityFacts,
+    RunFacts,
+    Timing,
+)
+from verify.run import hashes, write_json
+from verify.spec_file import load_spec
+from verify.verdict import Asked, StageResult, Status, Verdict
+
+
+def mutation(killed: int, survivors: tuple[str, ...]) -> MutationFacts:
+    every = [MutantFacts(id=f"k-{n}", kind="bound", line=n, what="x", fate="killed") for n in range(killed)]
+    every += [MutantFacts(id=f"s-{w}", kind="bound", line=1, what=w, fate="survived") for w in survivors]
+    counted = len(every)
+    return MutationFacts(
+        available=counted, seed=0, seconds=1.0, killed=killed, survived=len(survivors), equivalent=0,
+        invalid=0, unjudged=0, share=killed / counted if counted else None, kinds={}, codes={}, mutants=every,
+    )  # fmt: skip
+
+
+def bench(ratio: float) -> BenchFacts:
+    time = Timing(median_us=1.0, p10_us=1.0, p90_us=1.0, samples=9)
+    return BenchFacts(
+        case="one", grid=(1, 1, 1), block=(32, 1, 1), rating="SAME", ratio=ratio, ratio_low=ratio,
+        ratio_high=ratio, port=time, original=time, method="", launches_per_sample=1, buffer_sets=1,
+        bytes_per_launch=1,
+    )  # fmt: skip
+
+
+def verdict_of(
+    target: Path,
+    tried: MutationFacts | None = None,
+    ratio: float | None = None,
+    status: Status = Status.PASSED,
+    gpu: str = "",
+) -> Verdict:
+    """A verdict about `target` as it is; not PASSED means that values were wrong."""
+    name = str(target)
+    compiled = CompileFacts(
+        arch="sm_90a", compile_seconds=1.0, ptx_bytes=1, ptx_sha256="", cubin_bytes=1, cubin_sha256="",
+        kernels=[],
+    )  # fmt: skip
+    run = RunFacts(case="one", seed=0, values="spec", grid=(1, 1, 1), block=(32, 1, 1), counted=True)
+    facts = ParityFacts(
+        device="gpu" if gpu else "emulator", runs=[run], outputs=[], rule="fp64", deterministic=True,
+        order_dependent=False, port_repeats=1, mutation=tried,
+    )  # fmt: skip
+    stages = [
+        StageResult(stage="static", target=name, status=Status.PASSED),
+        StageResult(stage="compile", target=name, status=Status.PASSED, compile=compiled),
+        StageResult(stage="parity", target=name, status=Status.PASSED, parity=facts)
+        if status is Status.PASSED
+        else StageResult(stage="parity", target=name, status=status, code="CP7012", message="x[0] differs"),
+    ]
+    if ratio is not None:
+        stages.append(StageResult(stage="bench", target=name, status=Status.PASSED, bench=bench(ratio)))
+    return sealed(
+        Verdict(
+            target=name, kernel="twice", status=status, proven="by hand", stages=stages,
+            hashes=hashes(target, load_spec(target)), environment={"gpu": {"name": gpu}} if gpu else {},
+            asked=Asked(stages=["static"], device="emulator", arch="sm_90a", timeout=1.0),
+        )
+    )  # fmt: skip
+
+
+def write_verdict(target: Path, verdict: Verdict) -> None:
+    write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))

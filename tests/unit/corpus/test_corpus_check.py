@@ -1,0 +1,133 @@
+"""Verdicts become proofs, or are told as what they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_verdicts import mutation, verdict_of, write_verdict
+from small_entry import KERNEL, write_blocks, write_entry
+
+import translator.batch.corpus_check as check
+from corpus.catalog import Item, load_item
+from corpus.inline import load_blocks, with_blocks
+from translator.cli.main import run as cuteport
+from verify.verdict import Status
+
+
+@pytest.fixture
+def item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Item:
+    blocks = load_blocks(write_blocks(tmp_path / "blocks"))
+    monkeypatch.setattr(check, "load_blocks", lambda: blocks)
+    folder = write_entry(tmp_path / "kernels", kernel=with_blocks(KERNEL, blocks))
+    monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(folder)], []))
+    return load_item(folder)
+
+
+def concluded(item: Item, into: Path, *given: dict[str, Any]) -> check.Checked:
+    checked = check.Checked(item)
+    targets = list(check.expand_all([item], into))
+    check.conclude(checked, [verdict_of(t, **g) for t, g in zip(targets, given, strict=True)])
+    return checked
+
+
+def test_passed_verdicts_are_recorded_with_the_least_of_all_variants(item: Item, tmp_path: Path) -> None:
+    good = concluded(
+        item, tmp_path / "t",
+        {"tried": mutation(39, ("a",)), "ratio": 1.2, "gpu": "NVIDIA H200"},
+        {"tried": mutation(40, ()), "ratio": 0.97, "gpu": "NVIDIA H200"},
+    )  # fmt: skip
+    assert good.problems == [] and good.proof is not None
+    proof = load_item(item.folder).proof("NVIDIA H200")
+    assert proof is not None
+    assert (proof.mutation, proof.ratio, proof.variants) == (0.975, 0.97, ["f32", "f16"])
+
+
+def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path) -> None:
+    known = {"tried": mutation(20, ("a + b → b + a",))}
+    assert (found := concluded(item, tmp_path / "t", known, known)).problems == []
+    assert found.proof is not None and found.proof.mutation == 1.0
+    assert found.proof.device == "emulator" and found.proof.ratio is None
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ({"status": Status.WRONG_VALUES}, "CP5006", "twice__f16: WRONG_VALUES: by hand"),
+        ({"tried": mutation(8, ("i < n → True", "x"))}, "CP5007", "only 0.80 of the changed kernels"),
+        ({"ratio": 0.9}, "CP5008", "twice__f16: 0.900 of its CUDA twin's speed"),
+    ],
+)  # fmt: skip
+def test_one_bad_variant_is_enough(
+    item: Item, tmp_path: Path, given: dict[str, Any], code: str, message: str
+) -> None:
+    found = concluded(item, tmp_path / "t", {}, given)
+    assert [p.code for p in found.problems] == [code] and message in found.problems[0].message
+    assert found.proof is None and load_item(item.folder).entry.verified == []
+
+
+def test_verdicts_made_elsewhere_are_taken_if_they_are_about_these_files(item: Item, tmp_path: Path) -> None:
+    targets = list(check.expand_all([item], tmp_path / "t"))
+    for t in targets:
+        write_verdict(t, verdict_of(t, gpu="NVIDIA H200"))
+    check.take(found := check.examine([item]), tmp_path / "t")
+    assert found[0].problems == [] and load_item(item.folder).proof("NVIDIA H200") is not None
+
+    text = (targets[0] / "verdict.json").read_text()
+    (targets[0] / "verdict.json").write_text(text.replace("by hand", "by magic"))
+    (targets[1] / "verdict.json").unlink()
+    check.take(found := check.examine([item]), tmp_path / "t")
+    assert [p.code for p in found[0].problems] == ["CP5005", "CP5005"]
+    assert "its seal does not fit" in found[0].problems[0].message
+    assert "no such file" in found[0].problems[1].message
+
+    write_verdict(targets[1], verdict_of(targets[1]))
+    (targets[0] / "verdict.json").write_text(text)
+    (item.folder / "cuda.cu").write_text("// newer\n")
+    check.take(found := check.examine([item]), tmp_path / "t")
+    assert {p.message for p in found[0].problems} == {"the verdict is about another cuda.cu"}
+
+
+def test_the_command_tells_what_is_not_proven(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cuteport(["corpus", "check", "--no-run"]) == 1
+    got = capsys.readouterr()
+    assert got.out == "twice: refused\n" and "CP5005: was never proven" in got.err
+    assert cuteport(["corpus", "search", "doubles"]) == 0
+    assert "nothing proven fits" in capsys.readouterr().err
+
+    concluded(item, tmp_path / "t", {}, {})
+    assert cuteport(["corpus", "check", "--no-run", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["entries"][0]["proof"]["device"] == "emulator" and document["problems"] == []
+    assert cuteport(["corpus", "search", "doubles"]) == 0
+    assert capsys.readouterr().out == "toys/twice: Doubles a vector (double)\n"
+    assert cuteport(["corpus", "list"]) == 0
+    assert "proven: emulator" in capsys.readouterr().out
+
+    (item.folder / "kernel.py").write_text(item.text("kernel.py").replace("return FIRST", "return 3"))
+    assert cuteport(["corpus", "check", "--no-run"]) == 1
+    assert "CP5004: block one differs" in capsys.readouterr().err
+    assert cuteport(["corpus", "search", "doubles"]) == 0
+    assert "nothing proven fits" in capsys.readouterr().err
+
+
+def test_wrong_names_and_choices_are_wrong_usage(item: Item, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cuteport(["corpus", "show", "thrice"]) == 2
+    assert "CP5011" in capsys.readouterr().err
+    assert cuteport(["corpus", "check", "--device", "abacus"]) == 2
+    assert cuteport(["corpus", "new", "nameless"]) == 2
+    assert cuteport(["corpus", "show", "twice"]) == 0
+    assert "| `x[i] * 2` | `x * 2` |" in capsys.readouterr().out
+
+
+def test_variants_are_written_for_other_machines(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cuteport(["corpus", "expand", str(tmp_path / "out"), "twice"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == [str(tmp_path / "out/twice__f32"), str(tmp_path / "out/twice__f16")]
+    assert all((Path(s) / "spec.toml").is_file() for s in shown)
