@@ -23,7 +23,7 @@ def row_partition(columns: int, width: int, rows: int, multiprocessors: int) -> 
     vectors = -(-columns // width)
     share, threads = 1, DECODE_THREADS
     if rows > multiprocessors:
-        share, threads = next(each for most, each in PREFILL if vectors <= most), PREFILL_THREADS
+        share, threads = min(each for most, each in PREFILL if vectors <= most), PREFILL_THREADS
     wanted = -(-vectors // share)
     lanes = LEAST_LANES
     while lanes < wanted and lanes < MOST_LANES:

@@ -100,17 +100,16 @@ def take(checked: list[Checked], folder: Path, write: bool = True) -> None:
             except CertificateError as e:
                 c.problems.append(Problem("CP5005", place, str(e)))
                 continue
-            if why := _unfit(c.item, spec_of(c.item, variant), verdict):
-                c.problems.append(Problem("CP5005", place, why))
             verdicts.append(verdict)
         if not c.problems:
             conclude(c, verdicts, write)
 
 
-def _unfit(item: Item, spec: str, verdict: Verdict) -> str:
-    """Why a verdict is not about this entry, or ""."""
+def _unfit(item: Item, target: str, verdict: Verdict) -> str:
+    """Why a verdict is not about this entry as it is, or ""."""
+    variant = next(v for v in item.entry.variant if target.rpartition("__")[2] == v.name)
     for key, name in _FILES.items():
-        data = spec.encode() if key == "spec" else (item.folder / name).read_bytes()
+        data = spec_of(item, variant).encode() if key == "spec" else (item.folder / name).read_bytes()
         if verdict.hashes.get(key) != hashlib.sha256(data).hexdigest():
             return f"the verdict is about another {name}"
     return ""
@@ -118,12 +117,15 @@ def _unfit(item: Item, spec: str, verdict: Verdict) -> str:
 
 def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
     """Judge an entry by the verdicts of its variants, and record the proof where nothing is wrong:
-    CP5006, CP5007, CP5008."""
+    CP5005 to CP5008."""
     names = [v.name for v in c.item.entry.variant]
     verdicts = sorted(verdicts, key=lambda v: names.index(Path(v.target).name.rpartition("__")[2]))
     scores, ratios, devices = [], [], set[str]()
     for verdict in verdicts:
         place = Path(verdict.target)
+        if why := _unfit(c.item, place.name, verdict):  # made elsewhere, or changed while it ran
+            c.problems.append(Problem("CP5005", place, why))
+            continue
         if verdict.status is not Status.PASSED:
             words = f"{place.name}: {verdict.status}: {verdict.proven}"
             code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"

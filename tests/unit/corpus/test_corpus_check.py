@@ -68,6 +68,15 @@ def test_one_bad_variant_is_enough(
     assert found.proof is None and load_item(item.folder).entry.verified == []
 
 
+def test_what_changes_while_it_is_judged_is_not_proven(item: Item, tmp_path: Path) -> None:
+    checked = check.Checked(item)
+    verdicts = [verdict_of(t) for t in check.expand_all([item], tmp_path / "t")]
+    (item.folder / "reference.py").write_text("# newer\n")
+    check.conclude(checked, verdicts)
+    assert [p.code for p in checked.problems] == ["CP5005", "CP5005"] and checked.proof is None
+    assert load_item(item.folder).entry.verified == []
+
+
 def test_verdicts_made_elsewhere_are_taken_if_they_are_about_these_files(item: Item, tmp_path: Path) -> None:
     targets = list(check.expand_all([item], tmp_path / "t"))
     for t in targets:

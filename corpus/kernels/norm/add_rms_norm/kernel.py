@@ -112,7 +112,7 @@ def row_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr, sP
 
 
 # -- end of row_reduce
-# -- block row_partition 98f6e56f6cba
+# -- block row_partition 730513b6d5c9
 # (vectors of a row up to which it holds, vectors of a thread)
 PREFILL = ((64, 1), (512, 2), (1 << 30, 4))
 PREFILL_THREADS, DECODE_THREADS = 128, 32  # of a block at least
@@ -124,7 +124,7 @@ def row_partition(columns: int, width: int, rows: int, multiprocessors: int) -> 
     vectors = -(-columns // width)
     share, threads = 1, DECODE_THREADS
     if rows > multiprocessors:
-        share, threads = next(each for most, each in PREFILL if vectors <= most), PREFILL_THREADS
+        share, threads = min(each for most, each in PREFILL if vectors <= most), PREFILL_THREADS
     wanted = -(-vectors // share)
     lanes = LEAST_LANES
     while lanes < wanted and lanes < MOST_LANES:
