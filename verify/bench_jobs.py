@@ -17,11 +17,12 @@ from verify.device import Bytes, DeviceError
 from verify.hostclock import launches, timed, wake_nvrtc
 from verify.jobs import Emit, JobError, describe, load_module
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
-from verify.portcall import BindError, bind
+from verify.portcall import bind, known_when_compiled
 from verify.resolve import Resolved
 from verify.rotation import Sets
 from verify.spec import Spec
 from verify.spec_file import load_spec
+from verify.specialise import BindError, specialisations
 from verify.timing import SIDES, Enqueue, Timer
 
 
@@ -126,7 +127,10 @@ def _first_of_port(job: dict[str, Any], spec: Spec, resolved: Resolved, sets: Se
 
     device.synchronize()
     try:
-        found = {} if make is None else {"build_us": timed(partial(make, resolved.block))[1]}
+        found = {}
+        if make is not None:
+            (given,) = specialisations(make, [known_when_compiled(spec, resolved)])
+            found["build_us"] = timed(partial(make, *given))[1]
         _, found["launch_us"] = timed(launch)
     except DeviceError:
         raise
