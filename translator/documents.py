@@ -293,12 +293,18 @@ NAMES = (
     "spec",
     "spec-check",
     "report",
+    "corpus",
+    "corpus-search",
 )
 
 
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
-    if name in ("verify", "verdict", "spec", "spec-check", "report"):
+    if name in ("corpus", "corpus-search"):
+        from translator.batch.corpus_documents import CorpusDocument, SearchDocument
+
+        model: type[BaseModel] = CorpusDocument if name == "corpus" else SearchDocument
+    elif name in ("verify", "verdict", "spec", "spec-check", "report"):
         from verify.report.command import ReportDocument
         from verify.spec import Spec
         from verify.spec_check import SpecDocument

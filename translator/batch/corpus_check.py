@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,22 +191,3 @@ def ratio_of(verdict: Verdict) -> float | None:
     """The original's time over the port's, where times were taken."""
     bench = verdict.stage("bench")
     return bench.bench.ratio if bench is not None and bench.bench is not None else None
-
-
-def as_json(checked: list[Checked], others: list[Problem]) -> str:
-    """One document: each entry with its proof and problems, and what is wrong besides."""
-    entries = [
-        {
-            "id": c.item.entry.id,
-            "family": c.item.entry.family,
-            "proof": c.proof.model_dump(exclude_none=True) if c.proof is not None else None,
-            "problems": [told(p) for p in c.problems],
-        }
-        for c in checked
-    ]
-    return json.dumps({"schema_version": 1, "entries": entries, "problems": [told(p) for p in others]})
-
-
-def told(p: Problem) -> dict[str, object]:
-    """A problem for JSON."""
-    return {"code": p.code, "path": str(p.path), "line": p.line, "message": p.message}

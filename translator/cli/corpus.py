@@ -57,18 +57,22 @@ def list_(as_json: Json = False) -> int:
     """All entries: what they do, and what proves them."""
     from corpus.catalog import load
     from translator.batch.corpus_check import Checked
-    from translator.batch.corpus_check import as_json as document
 
     items, problems = load()
+    code = 1 if problems else 0
     if as_json:
-        typer.echo(document([Checked(i, [], i.proof()) for i in items], problems))
-    else:
-        for i in items:
-            proofs = [p.device for p in i.entry.verified if i.proof(p.device)]
-            typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
-            typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {', '.join(proofs) or 'no'}")
-        _tell(problems)
-    return 1 if problems else 0
+        from translator.batch.corpus_documents import CorpusDocument
+        from translator.documents import to_json
+
+        checked = [Checked(i, [], i.proof()) for i in items]
+        typer.echo(to_json(CorpusDocument.of(code, checked, problems)))
+        return code
+    for i in items:
+        proofs = [p.device for p in i.entry.verified if i.proof(p.device)]
+        typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
+        typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {', '.join(proofs) or 'no'}")
+    _tell(problems)
+    return code
 
 
 @app.command("show")
@@ -90,19 +94,20 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")]) -> int:
 @app.command("search")
 def search(words: Annotated[list[str], typer.Argument(metavar="WORD")], as_json: Json = False) -> int:
     """Proven entries that fit the words best; others can't be found."""
-    import json
-
     from corpus.catalog import load, retrievable
     from corpus.search import search as ranked
 
     hits = ranked(" ".join(words), retrievable(load()[0]))
     if as_json:
-        found = [{"id": h.item.entry.id, "score": h.score, "words": h.words} for h in hits]
-        typer.echo(json.dumps({"schema_version": 1, "hits": found}))
-    for h in () if as_json else hits:
+        from translator.batch.corpus_documents import HitEntry, SearchDocument
+        from translator.documents import to_json
+
+        typer.echo(to_json(SearchDocument(hits=[HitEntry.of(h) for h in hits])))
+        return 0
+    for h in hits:
         entry = h.item.entry
         typer.echo(f"{entry.family}/{entry.id}: {entry.summary} ({', '.join(h.words)})")
-    if not hits and not as_json:
+    if not hits:
         typer.echo("nothing proven fits", err=True)
     return 0
 
@@ -148,15 +153,19 @@ def check(
                 c.run(checked, Path(scratch), options, tell)
         else:
             c.with_recorded(checked)
+        code = 1 if others or any(one.problems for one in checked) else 0
         if as_json:
-            typer.echo(c.as_json(checked, others))
-        for one in () if as_json else checked:
+            from translator.batch.corpus_documents import CorpusDocument
+            from translator.documents import to_json
+
+            typer.echo(to_json(CorpusDocument.of(code, checked, others)))
+            return code
+        for one in checked:
             _tell(one.problems)
             good = one.proof is not None and not one.problems
             typer.echo(f"{one.item.entry.id}: {_proof(one.proof) if good else 'refused'}")
-        if not as_json:
-            _tell(others)
-        return 1 if others or any(one.problems for one in checked) else 0
+        _tell(others)
+        return code
 
     return _told(work)
 

@@ -1,0 +1,92 @@
+"""The JSON that `cuteport corpus` prints: models, from which the schemas come too."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from corpus.entry import Proof
+from corpus.problem import Problem
+from corpus.search import Hit
+from translator.batch.corpus_check import Checked
+
+
+class Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemEntry(Document):
+    """`line` is 1-based in `path`; 0 for the whole file or folder."""
+
+    code: str
+    path: str
+    line: int
+    message: str
+
+    @classmethod
+    def of(cls, p: Problem) -> ProblemEntry:
+        return cls(code=p.code, path=str(p.path), line=p.line, message=p.message)
+
+
+class CorpusEntry(Document):
+    """One entry; `proof` holds for it as it is now, and is absent where none does."""
+
+    id: str
+    family: str
+    summary: str
+    dtypes: list[str]
+    proof: Proof | None = None
+    problems: list[ProblemEntry]
+
+    @classmethod
+    def of(cls, c: Checked) -> CorpusEntry:
+        e = c.item.entry
+        return cls(
+            id=e.id,
+            family=e.family,
+            summary=e.summary,
+            dtypes=e.dtypes,
+            proof=c.proof,
+            problems=[ProblemEntry.of(p) for p in c.problems],
+        )
+
+
+class CorpusDocument(Document):
+    """What `corpus list` and `corpus check` print. `problems` are those of entries that can't be read, and of
+    blocks."""
+
+    schema_version: Literal[1] = 1
+    exit_code: int
+    entries: list[CorpusEntry]
+    problems: list[ProblemEntry]
+
+    @classmethod
+    def of(cls, exit_code: int, checked: list[Checked], others: list[Problem]) -> CorpusDocument:
+        return cls(
+            exit_code=exit_code,
+            entries=[CorpusEntry.of(c) for c in checked],
+            problems=[ProblemEntry.of(p) for p in others],
+        )
+
+
+class HitEntry(Document):
+    """`words` are those of the query that were found."""
+
+    id: str
+    family: str
+    summary: str
+    score: float
+    words: list[str]
+
+    @classmethod
+    def of(cls, h: Hit) -> HitEntry:
+        e = h.item.entry
+        return cls(id=e.id, family=e.family, summary=e.summary, score=h.score, words=list(h.words))
+
+
+class SearchDocument(Document):
+    """What `corpus search` prints, best first."""
+
+    schema_version: Literal[1] = 1
+    hits: list[HitEntry]
