@@ -110,12 +110,17 @@ def row_jobs(name: str, which: str, rows: int, hidden: int) -> tuple[dict[str, J
             "ours": lambda: run(out, x, residual, w, 1e-6, 0.0, rows, hidden, hidden, hidden, dtype=name),
             "torch": lambda: f.rms_norm(residual.add_(x), (hidden,), w, 1e-6),
         }
+    elif which == "add_layer_norm":
+        jobs = {
+            "ours": lambda: run(out, x, residual, w, b, 1e-5, rows, hidden, hidden, hidden, dtype=name),
+            "torch": lambda: f.layer_norm(residual.add_(x), (hidden,), w, b, 1e-5),
+        }
     else:
         jobs = {
             "ours": lambda: run(out, x, w, b, 1e-5, rows, hidden, hidden, hidden, dtype=name),
             "torch": lambda: f.layer_norm(x, (hidden,), w, b, 1e-5),
         }
-    return jobs, (4 if which == "add_rms_norm" else 2) * rows * hidden * kind.itemsize
+    return jobs, (4 if which.startswith("add") else 2) * rows * hidden * kind.itemsize
 
 
 def copy_rate() -> float:
@@ -144,7 +149,7 @@ def main() -> None:
     ):  # fmt: skip
         jobs, size = qk_jobs(name, tokens, qh, kh, head)
         told(f"qk_norm {name} {tokens}x({qh}+{kh})x{head}", large(jobs), size, copy)
-    for which in ("rms_norm", "add_rms_norm", "layer_norm"):
+    for which in ("rms_norm", "add_rms_norm", "layer_norm", "add_layer_norm"):
         for name, count, hidden in (
             ("bf16", 65536, 1024), ("bf16", 16384, 4096), ("bf16", 16384, 7168), ("bf16", 8192, 16384),
             ("f32", 16384, 4096), ("bf16", 131072, 256),
@@ -156,7 +161,7 @@ def main() -> None:
         jobs, size = qk_jobs("bf16", tokens, 32, 8, 128)
         times = small({**jobs, "nearly empty": lambda: one.zero_()})
         told(f"decode qk_norm bf16 {tokens}x(32+8)x128", times, size, 0.0)
-        for which in ("rms_norm", "add_rms_norm", "layer_norm"):
+        for which in ("rms_norm", "add_rms_norm", "layer_norm", "add_layer_norm"):
             jobs, size = row_jobs("bf16", which, tokens, 4096)
             told(f"decode {which} bf16 {tokens}x4096", small(jobs), size, 0.0)
     if len(sys.argv) > 1:

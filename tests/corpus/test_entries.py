@@ -38,5 +38,5 @@ def test_every_entry_passes_in_the_emulator(tmp_path: Path) -> None:
     ]
     options = Options(stages=("static", "compile", "parity"), device="emulator", jobs=2, write=False)
     told = {Path(v.target).name: (v.status, v.proven) for v in verify_targets(targets, options)}
-    assert len(told) == len(ITEMS) == 4
+    assert len(told) == len(ITEMS) > 0
     assert {name: t for name, t in told.items() if t[0] is not Status.PASSED} == {}
