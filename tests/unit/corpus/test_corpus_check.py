@@ -14,7 +14,8 @@ import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
 from corpus.inline import load_blocks, with_blocks
 from translator.cli.main import run as cuteport
-from verify.verdict import Status
+from verify.options import Options
+from verify.verdict import Status, Verdict
 
 
 @pytest.fixture
@@ -140,3 +141,34 @@ def test_variants_are_written_for_other_machines(
     shown = capsys.readouterr().out.splitlines()
     assert shown == [str(tmp_path / "out/twice__f32"), str(tmp_path / "out/twice__f16")]
     assert all((Path(s) / "spec.toml").is_file() for s in shown)
+
+
+def test_the_command_verifies_every_variant_and_records(
+    item: Item, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Options] = []
+
+    def verify(targets: list[Path], options: Options) -> list[Verdict]:
+        asked.append(options)
+        return [verdict_of(t, mutation(20, ()), 1.5, gpu="NVIDIA H200") for t in reversed(targets)]
+
+    monkeypatch.setattr(check, "verify_targets", verify)
+    assert cuteport(["corpus", "check", "twice", "--device", "gpu"]) == 0
+    assert (asked[0].device, asked[0].mutate) == ("gpu", "some")
+    got = capsys.readouterr()
+    assert "2 variants PASSED; mutation score 1.00; 1.50x of the CUDA twin's speed" in got.out
+    assert got.err.count("PASSED: by hand") == 2
+    assert load_item(item.folder).proof("NVIDIA H200") is not None
+
+
+def test_a_block_that_changed_is_put_in_by_a_command(
+    item: Item, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = tmp_path / "blocks/one.py"
+    one.write_text(one.read_text().replace("FIRST = 1", "FIRST = 5"))
+    newer = load_blocks(one.parent)
+    monkeypatch.setattr("corpus.inline.load_blocks", lambda: newer)
+    assert cuteport(["corpus", "inline"]) == 0
+    assert capsys.readouterr().out == "twice: rewritten; its proof is out of date\n"
+    assert "FIRST = 5" in item.text("kernel.py")
+    assert cuteport(["corpus", "inline", "twice"]) == 0 and capsys.readouterr().out == ""
