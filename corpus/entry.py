@@ -70,6 +70,8 @@ class Entry(Strict):
     provenance: Provenance
     same: dict[str, Line] = Field(default_factory=dict)
     """Changes that change no result, by what `verify --mutate` calls them, and why: they do not count."""
+    beside: dict[str, Line] = Field(default_factory=dict)
+    """Entries of nearly the same structure, by id, and why both stay."""
     variant: list[Variant] = Field(min_length=1)
     verified: list[Proof] = Field(default_factory=list)
 

@@ -14,6 +14,7 @@ from corpus.expand import expand, spec_of
 from corpus.inline import BLOCKS, check_inlined, load_blocks
 from corpus.problem import CorpusError, Problem
 from corpus.proof import record
+from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import check_block, check_style
 from verify.certificate import CertificateError, read_certificate
 from verify.options import Options
@@ -36,7 +37,7 @@ class Checked:
 
 
 def examine(items: Iterable[Item]) -> list[Checked]:
-    """Style, inlined blocks and variants, without running anything: CP5001, CP5003, CP5004."""
+    """Style, inlined blocks and variants, without running anything: CP5001, CP5003, CP5004, CP5009."""
     blocks = load_blocks()
     found = []
     for item in items:
@@ -48,7 +49,20 @@ def examine(items: Iterable[Item]) -> list[Checked]:
             except CorpusError as e:
                 problems += e.problems
         found.append(Checked(item, problems))
+    examine_alike([c for c in found if not c.problems])
     return found
+
+
+def examine_alike(checked: list[Checked]) -> None:
+    """CP5009 for each entry that is nearly the structure of another, unless it says why both stay."""
+    made = [(c, shingles(c.item.text(KERNEL))) for c in checked]
+    for k, (c, own) in enumerate(made):
+        for other, others in made[:k]:
+            alike, name = likeness(own, others), other.item.entry.id
+            said = name in c.item.entry.beside or c.item.entry.id in other.item.entry.beside
+            if alike >= ALIKE and not said:
+                words = f"{alike:.2f} of its structure is that of {name}"
+                c.problems.append(Problem("CP5009", c.item.folder, words))
 
 
 def examine_blocks() -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,19 @@ def test_passed_verdicts_are_recorded_with_the_least_of_all_variants(item: Item,
     proof = load_item(item.folder).proof("NVIDIA H200")
     assert proof is not None
     assert (proof.mutation, proof.ratio, proof.variants) == (0.975, 0.97, ["f32", "f16"])
+
+
+def test_two_of_one_structure_say_why_both_stay(item: Item, tmp_path: Path) -> None:
+    other = tmp_path / "kernels/toys/twin"
+    shutil.copytree(item.folder, other)
+    for name in ("entry.toml", "kernel.py"):
+        (other / name).write_text((other / name).read_text().replace("twice", "twin"))
+    found = check.examine([load_item(item.folder), load_item(other)])
+    assert [[p.code for p in c.problems] for c in found] == [[], ["CP5009"]]
+    assert found[1].problems[0].message == "1.00 of its structure is that of twice"
+    text = (other / "entry.toml").read_text()
+    (other / "entry.toml").write_text(text.replace("[same]", '[beside]\ntwice = "it is slower"\n\n[same]'))
+    assert [c.problems for c in check.examine([item, load_item(other)])] == [[], []]
 
 
 def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from small_entry import ENTRY, KERNEL, write_entry
 
-from corpus.catalog import Item, load, load_item
+from corpus.catalog import Item, load_item
 from corpus.search import search, words
-from corpus.shingles import ALIKE, likeness, shingles
+from corpus.shingles import likeness, shingles
 
 
 def test_words_of_code_and_of_people() -> None:
@@ -52,9 +52,3 @@ def test_likeness_is_of_structure(tmp_path: Path) -> None:
     )
     assert 0.2 < likeness(own, shingles(grown)) < 1.0
     assert likeness(own, shingles("x = 1\n")) < 0.1
-
-
-def test_no_two_entries_are_nearly_the_same() -> None:
-    made = [(i.entry.id, shingles(i.text("kernel.py"))) for i in load()[0]]
-    near = [(a, b) for k, (a, s) in enumerate(made) for b, t in made[k + 1 :] if likeness(s, t) >= ALIKE]
-    assert near == []
