@@ -12,7 +12,7 @@ def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     out = {}
     for name in ("q", "k"):
         made = np.array(args[name], np.float64)
-        heads, stride = sizes[f"{name}_heads"], sizes[f"{name}_stride"]
+        heads, stride = sizes[f"{name}_heads"], int(args[f"{name}_stride"])
         x = np.lib.stride_tricks.as_strided(made, (tokens, heads, head), (stride * 8, head * 8, 8))
         weight = np.asarray(args[f"{name}_weight"], np.float64) + float(args["weight_bias"])
         mean = np.mean(x * x, axis=2, keepdims=True)
