@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 
 from verify.counts import CountFacts, counts_of
 from verify.facts import RunFacts
@@ -13,14 +14,24 @@ from verify.spec import Spec
 
 
 class Watched:
-    """A side as parity sees it; keeps the counts of each case's first run, on the spec's own values."""
+    """A side as parity sees it; keeps the counts of each case's first run, on the spec's own values, and a
+    digest of the output bits of all runs in the order of their first repeats."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
         self.first: dict[str, SideRan] = {}
+        self._bits = blake2b(digest_size=16)
+
+    @property
+    def bits(self) -> str:
+        return self._bits.hexdigest()
 
     def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
         ran = self.side.run(case, inputs, repeat)
+        if repeat == 0:
+            for name, data in ran.outputs.items():
+                self._bits.update(f"{case} {name} {len(data)}\0".encode())
+                self._bits.update(data)
         if ran.opcodes and case not in self.first:
             self.first[case] = replace(ran, outputs={})
         return ran

@@ -78,11 +78,13 @@ class Slot:
 
 
 def _with_counts(spec: Spec, found: StageResult, original: Watched, port: Watched) -> StageResult:
-    """With counts of both sides where their values agree: of wrong ports they would mean nothing."""
+    """With counts and output bits of both sides where their values agree: of wrong ports they would mean
+    nothing."""
     if found.parity is None or (found.status is not Status.PASSED and found.code != "CP7018"):
         return found
     facts = counted(spec, found.parity.runs, original, port)
-    return found.model_copy(update={"parity": found.parity.model_copy(update={"counts": facts})})
+    seen = {"counts": facts, "output_bits": {"original": original.bits, "port": port.bits}}
+    return found.model_copy(update={"parity": found.parity.model_copy(update=seen)})
 
 
 class Slots(Pool[Slot]):

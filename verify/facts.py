@@ -194,8 +194,8 @@ class DoubtFacts(Strict):
 
 
 class ParityFacts(Strict):
-    """`device` is where both sides ran; only the emulator has `findings` and `counts`, only a GPU
-    beside it `doubts`."""
+    """`device` is where both sides ran; only the emulator has `findings`, `counts` and `output_bits` (a
+    digest of what each side left in its outputs over all runs), only a GPU beside it `doubts`."""
 
     device: Literal["gpu", "emulator"] = "gpu"
     runs: list[RunFacts]
@@ -210,6 +210,7 @@ class ParityFacts(Strict):
     findings: list[FindingFacts] = Field(default_factory=list)
     doubts: list[DoubtFacts] = Field(default_factory=list)
     counts: CountFacts | None = None
+    output_bits: dict[Literal["original", "port"], str] = Field(default_factory=dict)
     mutation: MutationFacts | None = None
 
 

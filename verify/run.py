@@ -101,13 +101,14 @@ def verify_targets(
     targets: Sequence[Path],
     options: Options,
     on_stage: Callable[[StageResult], None] = lambda _: None,
+    read: Mapping[Path, Spec] | None = None,
 ) -> Iterator[Verdict]:
     """Verify target folders; yields each verdict when it is complete, in order of completion.
 
-    All specs are read first: SpecError names every problem of every target before anything runs. OSError at
-    the end where a verdict could not be written.
+    All specs are read first: SpecError names every problem of every target before anything runs. `read` are
+    specs that load_specs gave the caller before. OSError at the end where a verdict could not be written.
     """
-    specs = load_specs(targets, options.cases)
+    specs = load_specs(targets, options.cases) if read is None else {t: read[t] for t in targets}
     files = _Files({str(t): hashes(t, spec) for t, spec in specs.items()})
     where = choose(options)
     done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
