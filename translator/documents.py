@@ -285,6 +285,8 @@ NAMES = (
     "port",
     "analyze",
     "verify",
+    "check",
+    "bisect",
     "map",
     "explain",
     "doctor",
@@ -304,7 +306,9 @@ def schema_of(name: str) -> str:
         from translator.batch.corpus_documents import CorpusDocument, SearchDocument
 
         model: type[BaseModel] = CorpusDocument if name == "corpus" else SearchDocument
-    elif name in ("verify", "verdict", "spec", "spec-check", "report"):
+    elif name in ("verify", "check", "bisect", "verdict", "spec", "spec-check", "report"):
+        from verify.check.bisect import BisectReport
+        from verify.check.model import CheckReport
         from verify.report.command import ReportDocument
         from verify.spec import Spec
         from verify.spec_check import SpecDocument
@@ -313,6 +317,8 @@ def schema_of(name: str) -> str:
 
         others: dict[str, type[BaseModel]] = {
             "verify": VerifyDocument,
+            "check": CheckReport,
+            "bisect": BisectReport,
             "verdict": Verdict,
             "spec": Spec,
             "spec-check": SpecDocument,

@@ -32,6 +32,9 @@ class Settings:
 
     out: Path = Path("out")
     runs: Path = Path("runs")
+    targets: tuple[str, ...] = ("targets",)  # what `check` checks where no folder is named
+    shared: tuple[str, ...] = ()  # more paths that every target depends on, for `check --changed-since`
+    fail_on: str = ""  # outcomes that make `check` fail; "" for its own choice
     kernels: tuple[str, ...] = ()  # names to keep; empty for all
     include: tuple[str, ...] = ()
     define: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ _SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
 _VERDICT_STYLE = {"ok": "green", "warning": "yellow", "missing": "red", "not run": "dim"}
 
 
-def _console() -> Console:
+def console_of() -> Console:
     """Coloured on a terminal, plain and unwrapped elsewhere, so that output can be searched and diffed."""
     plain = not sys.stdout.isatty()
     return Console(soft_wrap=plain, highlight=False, width=10_000 if plain else None)
@@ -73,10 +73,10 @@ def tell_limits(report: Report) -> None:
 
 def show_port(report: Report) -> None:
     """The kernels in a table, what was said about them, and what was proven."""
-    console = _console()
+    console = console_of()
     _show_findings(console, report.outcomes)
     styles = ["green" if o.status in GOOD else "red" for o in report.outcomes]
-    _print_table(console, _kernel_rows(report.outcomes), styles)
+    print_table(console, _kernel_rows(report.outcomes), styles)
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items())
     what = f"{counted(report.kernels, 'kernel')} from {counted(report.files, 'file')}"
     what += f" in {report.seconds:.1f} s"
@@ -95,7 +95,7 @@ def _kernel_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
     return [(o.name, o.status, f"{o.seconds:.2f} s", _what_of(o)) for o in outcomes]
 
 
-def _print_table(console: Console, rows: Sequence[tuple[str, ...]], styles: Sequence[str]) -> None:
+def print_table(console: Console, rows: Sequence[tuple[str, ...]], styles: Sequence[str]) -> None:
     """Columns padded to their widest cell, the last one left as it is."""
     widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
     for row, style in zip(rows, styles, strict=True):
@@ -134,7 +134,7 @@ def _show_findings(console: Console, outcomes: Sequence[Outcome]) -> None:
 
 def show_analysis(found: Preflight) -> None:
     """One line per kernel, then totals by class of work, by refusal and by construct."""
-    console = _console()
+    console = console_of()
     _show_findings(console, found.problems)
     rows = [("kernel", "lines", "tier", "effort", "uses; or what stops it")]
     for k in found.kernels:
@@ -143,7 +143,7 @@ def show_analysis(found: Preflight) -> None:
         name = f"{k.outcome.source}:{k.outcome.line} {k.outcome.name}"
         rows.append((name, str(k.lines), str(k.tier), k.effort, stops or ", ".join(k.constructs)))
     styles = ["bold", *("" if k.effort == "automatic" else "yellow" for k in found.kernels)]
-    _print_table(console, rows, styles)
+    print_table(console, rows, styles)
     total = len(found.kernels)
     files = counted(found.files, "file")
     console.print(Text(f"{counted(total, 'kernel')} in {files}, {found.seconds:.1f} s"))
@@ -165,7 +165,7 @@ def _effort(found: Preflight) -> str:
 
 def show_doctor(examined: Examination, verbose: bool = False) -> None:
     """One line per check, what each lack costs, and what can be done here; details where `verbose`."""
-    console = _console()
+    console = console_of()
     hidden = False
     for check in examined.checks:
         line = Text(f"{check.verdict:<8}", style=_VERDICT_STYLE[check.verdict])

@@ -12,6 +12,7 @@ from typing import NoReturn, cast
 
 from verify.algorithm import in_lines as table
 from verify.certificate import CertificateError
+from verify.check.output import Outputs, UsageError
 from verify.compile import ARCHES
 from verify.counts import in_lines
 from verify.facts import MutationFacts
@@ -72,6 +73,8 @@ def _parser() -> _Parser:
     )
     p.add_argument("--min-score", default="", metavar="X", help="fail where a smaller share is turned away")
     p.add_argument("--algorithm", action="store_true", help="show how the two sides' code compares")
+    p.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML")
+    p.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0")
     p.add_argument("--json", action="store_true", help="one JSON document on stdout")
     return p
 
@@ -171,12 +174,13 @@ def check(
     certificate: Path | None = None,
     on_bug: Callable[[Exception], None] = _tell_bug,
     shown: Shown | None = None,
+    on_report: Callable[[Report], int] | None = None,
 ) -> int:
     """Verify the targets in `dirs`, or do again what `certificate` tells of; returns the exit code of the
     README's table.
 
     `as_json` prints one document on stdout, whatever happens. `on_bug` tells of an unforeseen error,
-    `shown` of everything else.
+    `shown` of everything else. `on_report` writes the results to other places and says the exit code.
     """
     shown = shown or Shown()
     verdicts: list[Verdict] = []
@@ -218,6 +222,8 @@ def check(
         show_table([row_of(v) for v in verdicts], shown)
         for reason in reasons([s for v in verdicts for s in v.stages]) if shown.brief else ():
             shown.line(reason)
+    if on_report is not None and not failure and made is None:
+        code = on_report(Report(exit_code=code, verdicts=verdicts))
     if as_json and failure:
         print(Failure.of(code, failure).model_dump_json())
     elif as_json and made is not None:
@@ -256,7 +262,13 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as e:
         parser.error(str(e))
     try:
-        return check(dirs, options, as_json=args.json, certificate=args.replay)
+        outputs = Outputs.of(args.junit, args.sarif)
+    except UsageError as e:
+        parser.error(str(e))
+    try:
+        return check(
+            dirs, options, as_json=args.json, certificate=args.replay, on_report=outputs.write_verdicts
+        )
     except OSError as e:  # of stdout: its reader left, or its disk is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"the output can't be written: {e.strerror}", file=sys.stderr)

@@ -104,6 +104,16 @@ CODES: dict[str, str] = {
     "CP9103": "the timed runs' outputs differ from the original's",
     "CP9104": "the benchmark could not be run",
     "CP9105": "the port is faster than the device can move the bytes",
+    # a check against baselines, and the search for a version
+    "CP9201": "the compiled code or its errors changed since the baseline",
+    "CP9202": "the port is slower than in its baseline",
+    "CP9203": "the baseline can't be used",
+    "CP9204": "the target's own files changed since the baseline",
+    "CP9205": "there is no baseline for this device",
+    "CP9206": "the target is not there",
+    "CP9207": "values could not be compared on this machine",
+    "CP9208": "the baseline can't be written",
+    "CP9211": "this version of the DSL can't be installed here",
     # a report on verdicts
     "CP9501": "the target has no verdict",
     "CP9502": "the verdict can't be read",

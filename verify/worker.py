@@ -98,10 +98,12 @@ def _handler(name: str) -> _Handler:
         _HANDLERS.update(census_jobs.HANDLERS)
     if name not in _HANDLERS:
         from verify import doubt_jobs, emulated_jobs, measure_jobs
+        from verify.check import trace_jobs
 
         _HANDLERS.update(emulated_jobs.HANDLERS)
         _HANDLERS.update(measure_jobs.HANDLERS)
         _HANDLERS.update(doubt_jobs.HANDLERS)
+        _HANDLERS.update(trace_jobs.HANDLERS)
     return _HANDLERS[name]
 
 

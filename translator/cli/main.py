@@ -15,6 +15,8 @@ import typer
 from translator import __version__
 from translator.cli import (
     analyze,
+    bisect,
+    check,
     corpus,
     doctor,
     emulate,
@@ -48,6 +50,8 @@ app.command("port")(port.port)
 app.command("analyze")(analyze.analyze)
 app.command("verify")(verify.verify)
 app.command("report")(report.report)
+app.command("check")(check.check)
+app.command("bisect")(bisect.bisect)
 app.command("emulate")(emulate.emulate)
 app.add_typer(spec.app, name="spec")
 app.add_typer(corpus.app, name="corpus")

@@ -46,3 +46,16 @@ Arch: TypeAlias = Annotated[
         "--arch", metavar="ARCH", help="Target to compile for; by default the GPU's own, or sm_90a."
     ),
 ]
+Junit: TypeAlias = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
+]
+Sarif: TypeAlias = Annotated[
+    Path | None, typer.Option("--sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0.")
+]
+GitHub: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--github/--no-github",
+        help="Annotations for GitHub, on stderr; by default where GITHUB_ACTIONS is true.",
+    ),
+]

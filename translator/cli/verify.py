@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Arch, Device, Json
+from translator.cli.options import Arch, Device, GitHub, Json, Junit, Sarif
 
 
 def verify(
@@ -55,12 +55,16 @@ def verify(
         bool,
         typer.Option("--algorithm", help="Show how the two sides' code compares, also where it is alike."),
     ] = False,
+    junit: Junit = None,
+    sarif: Sarif = None,
+    github: GitHub = None,
     as_json: Json = False,
 ) -> int:
     """Check ports again from their folders alone: static checks, compilation, values, faults, time."""
     from translator.live import shown
     from translator.runs import record_bug
     from verify.__main__ import check, dirs_of, stages_of
+    from verify.check.output import Outputs, UsageError
     from verify.compile import ARCHES
     from verify.options import DEVICES, Options, mutate_of, score_of
 
@@ -98,6 +102,10 @@ def verify(
         folders = dirs_of(list(dirs or ()), certificate)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+    try:
+        outputs = Outputs.of(junit, sarif, github)
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None
     return check(
         folders,
         options,
@@ -105,4 +113,5 @@ def verify(
         certificate=certificate,
         on_bug=lambda e: typer.echo(record_bug(e), err=True),
         shown=shown(),
+        on_report=outputs.write_verdicts,
     )
