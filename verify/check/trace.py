@@ -65,8 +65,8 @@ class _Lane:
 
     def _attempt(self, target: Path, spec: Spec, cases: Sequence[str]) -> Trace:
         self._served += 1
-        place, block = str(target.resolve()), list(job_of(target, spec).block)
-        job = {"do": "trace_port", "target": place, "arch": self.arch, "block": block, "cases": list(cases)}
+        place, known = str(target.resolve()), dict(job_of(target, spec).known)
+        job = {"do": "trace_port", "target": place, "arch": self.arch, "known": known, "cases": list(cases)}
         reply = self._ports.once(job, self.timeout)
         ptx, cubin = Path(reply["ptx"]).read_text(encoding="utf-8"), Path(reply["cubin"]).read_bytes()
         shutil.rmtree(Path(reply["ptx"]).parent, ignore_errors=True)

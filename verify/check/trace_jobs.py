@@ -26,6 +26,7 @@ from verify.levels import compiling_at
 from verify.resolve import resolve
 from verify.spec import Case, Spec
 from verify.spec_file import load_spec
+from verify.specialise import specialisations
 
 _BUFFERS, _VARIABLES = 1 << 40, 1 << 46  # far from each other, and multiples of any alignment
 
@@ -94,7 +95,8 @@ HELD = Tracer()
 
 
 def trace_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
-    """Compile the port for `block`, then call it once per case of the spec and of `cases`, see heldout.
+    """Compile the port for what is `known`, see portcall, then call it once per case of the spec and of
+    `cases`, see heldout.
 
     Replies with the files of its PTX and machine code, and the digest of what each case asks for; `blind`
     says why that can't be seen, and cases whose call fails are left out with the reason in `failed`.
@@ -112,7 +114,7 @@ def trace_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     with compiling_at(spec.port.opt_level):
         start = time.monotonic()
         try:
-            compiled = build(tuple(job["block"]))
+            compiled = build(*specialisations(build, [job["known"]])[0])
         except BaseException as e:
             message, line = describe(e, path)
             raise JobError("CP6102", message, line) from e
