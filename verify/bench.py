@@ -15,6 +15,7 @@ import numpy as np
 from verify.clocks import Watch, sm_mhz, throttled_by
 from verify.counts import CountFacts
 from verify.facts import BenchFacts, CeilingFacts, FirstCall, LaunchTiming, Timing
+from verify.flags import slowed
 from verify.floor import floor_of, impossible, moved
 from verify.inputs import generate
 from verify.judge import Outputs, judge, output_lanes
@@ -125,6 +126,8 @@ def conclude(
             notes.add(f"the GPU throttled: {words}", doubtful=True)
     if original.median_us < _LAUNCH_BOUND_US:
         notes.add(f"under {_LAUNCH_BOUND_US:g} us: mostly the cost of a launch")
+    if slow := slowed(job.build):
+        notes.add(f"the original is built with {slow}: no fair opponent", doubtful=True)
     if _FAST_MATH & set(job.spec.original.flags):
         notes.add("the original is built with fast math, which the port has no switch for")
     floor = None
@@ -180,12 +183,13 @@ def _fault(
     job: BenchJob, facts: BenchFacts, raw: Mapping[str, Any], outputs: dict[str, list[Outputs]]
 ) -> tuple[Status, str, str] | None:
     """Why this case's times are those of no right launch, or None."""
-    for arg, lane in output_lanes(job.spec):
-        found = judge(
-            arg, lane, outputs["port"], outputs["original"], job.spec.tolerance, None, job.order_dependent
-        )
-        if found.code is not None:
-            return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {found.message}"
+    looked = [("", "")] if job.order_dependent else [("", ""), ("last_", "a call after the timed ones: ")]
+    for which, words in looked:
+        for arg, lane in output_lanes(job.spec):
+            got, wanted = outputs[f"{which}port"], outputs[f"{which}original"]
+            found = judge(arg, lane, got, wanted, job.spec.tolerance, None, job.order_dependent)
+            if found.code is not None:
+                return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {words}{found.message}"
     nodes = raw["nodes"].get("port", raw["launches"])
     if nodes < raw["launches"]:
         message = f"case {facts.case}: {raw['launches']} calls of the port made {nodes} launches"

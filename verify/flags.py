@@ -33,6 +33,11 @@ _VALUE_FOLLOWS = re.compile(
 )
 
 
+def slowed(build: Sequence[str]) -> str:
+    """The flag that keeps the assembler from its default optimisation; "" where none does."""
+    return next((f for f in build if re.search(r"(?:^|[=, ])-?-?O[012]\b", f) and "ptxas" in f), "")
+
+
 def given(flags: Sequence[str], compiler: Literal["nvrtc", "nvcc"]) -> tuple[list[str], list[str]]:
     """(flags that the compiler is given, those that it is not). A value written as a word of its own stays
     with its flag."""

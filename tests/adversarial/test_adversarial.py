@@ -35,7 +35,7 @@ def judged(
         if not read:
             patched.setattr(run, "check_static", passed)
         stages: tuple[StageName, ...] = STAGES if timed else ("static", "compile", "parity")
-        options = Options(device=device, timeout=60.0, stages=stages, jobs=4 if device == "gpu" else 1)
+        options = Options(device=device, timeout=60.0, stages=stages, jobs=12 if device == "gpu" else 1)
         return {Path(v.target).name: v for v in verify_targets(targets, options)}
 
 
@@ -147,6 +147,14 @@ def test_a_plan_at_each_call_shows_in_the_other_clocks(on_gpu: dict[str, Verdict
     assert bench is not None and bench.bench is not None
     assert bench.bench.launch["port"].call.median_us > 2_000 > bench.bench.launch["original"].call.median_us
     assert set(bench.bench.first_call) == {"port", "original"}
+
+
+@pytest.mark.gpu
+def test_an_unoptimised_original_is_no_opponent(on_gpu: dict[str, Verdict]) -> None:
+    """Row 24: the values are proven; nothing is claimed of the speed."""
+    bench = on_gpu["unoptimised_build"].stage("bench")
+    assert bench is not None and (bench.status, bench.code) == (Status.AMBIGUOUS, "CP9102")
+    assert "no fair opponent" in bench.message
 
 
 def test_a_debug_build_is_not_given_to_the_compiler() -> None:

@@ -14,11 +14,12 @@ from fake_driver import CUresult, FakeDriver
 from in_process import port_side, saxpy_kernel
 from saxpy_target import SPEC, write_target
 
-from verify import environment, timing
+from verify import bench_jobs, environment, timing
 from verify.bench import BenchJob, first_build, run_bench, timed_cases
 from verify.ceiling_kernels import measure_ceilings
 from verify.device import CudaDevice
 from verify.facts import BenchFacts, CeilingFacts
+from verify.flags import slowed
 from verify.floor import moved
 from verify.rating import LEAST_ROUNDS
 from verify.resolve import resolve
@@ -182,6 +183,33 @@ def test_right_in_the_warm_up_and_idle_when_timed(
     driver.kernels["port"] = ([4, 4, 8, 8], fading)
     got = measured(driver, tmp_path / "t")
     assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9103")
+
+
+def test_idle_once_replays_are_over(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The launch clock's calls are checked by one more call after them."""
+    launches = bench_jobs.launches
+
+    def idle(*args: Any) -> Any:
+        driver.kernels["port"] = ([4, 4, 8, 8], lambda *_: None)
+        return launches(*args)
+
+    monkeypatch.setattr(bench_jobs, "launches", idle)
+    got = measured(driver, tmp_path / "t")
+    assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9103")
+    assert "a call after the timed ones: " in got.message
+
+
+def test_an_original_that_is_kept_from_its_default_optimisation_is_no_opponent(
+    driver: FakeDriver, tmp_path: Path
+) -> None:
+    spec = SPEC.replace('kernel = "saxpy"', 'kernel = "saxpy"\nflags = ["-Xptxas", "-O1"]')
+    got = measured(driver, tmp_path / "t", spec, build=["--ptxas-options=-O1"])
+    assert (got.status, got.code) == (Status.AMBIGUOUS, "CP9102")
+    assert "no fair opponent" in got.message
+    assert slowed(["-O0", "--ptxas-options=-v", "--ptxas-options=-O3", "-DN=O1"]) == ""
+    assert slowed(["--ptxas-options=-v,-O2"]) and slowed(["-Xptxas=-O0"])
 
 
 def test_outputs_are_poisoned_before_the_checked_launch(driver: FakeDriver, tmp_path: Path) -> None:
