@@ -46,7 +46,8 @@ def table() -> str:
         original, port = bench["original"]["median_us"], bench["port"]["median_us"]
         sizes = sizes_of(name, bench["case"])
         short = name.removeprefix("cuteport__")
-        row = f"| {short} | {sizes} | {original:.1f} | {port:.1f} | {bench['ratio']:.3f} |"
+        ratio = f"{bench['ratio']:.3f} ({bench['ratio_low']:.3f} to {bench['ratio_high']:.3f})"
+        row = f"| {short} | {sizes} | {original:.1f} | {port:.1f} | {ratio} |"
         if whole:
             (typical,) = bench["also"]
             row += f" {bench['floor']['port_share']:.0%} | {typical['ratio']:.3f} |"
