@@ -58,10 +58,15 @@ _WORDS |= {f"__fmaf_{r}": f"__fma_{r}" for r in ("rn", "rz", "ru", "rd")}
 
 # What depends on the bits or the size of a float, or computes in a type that this does not widen.
 _REFUSED = re.compile(
-    r"__float_as_\w+|__\w+_as_float|reinterpret_cast|\bunion\b|\basm\b|\bhalf2?\b|__half2?\b|__nv_\w+|"
+    r"__builtin_bit_cast\(float\b|__float_as_\w+|__\w+_as_float|reinterpret_cast|\bunion\b|\basm\b|\bhalf2?\b|__half2?\b|__nv_\w+|"
     r"\b__\w*(?:half|bfloat16)\w*|\bmemcpy\b|\batomicCAS\b|#\s*include\s*\"|\bwmma\b|\btexture\w*|"
     r"\(\s*(?:const\s+)?(?:unsigned\s+)?(?:int|char|float[1-4]?|double|u?int[1-4])\s*\*\s*\)"
 )
+# How a slice without a toolkit's headers defines infinity and NaN.
+_BITS = {
+    "__builtin_bit_cast(float, 0x7f800000)": "__builtin_bit_cast(double, 0x7ff0000000000000)",
+    "__builtin_bit_cast(float, 0x7fc00000)": "__builtin_bit_cast(double, 0x7ff8000000000000)",
+}
 _TOKEN = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
     r"|(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[fF](?!\w))"
@@ -83,6 +88,8 @@ class DoubleError(Exception):
 
 def widen(source: str) -> str:
     """CUDA source with double for float. DoubleError where a float's bits or size matter to it."""
+    for narrow, wide in _BITS.items():
+        source = source.replace(narrow, wide)
     plain = _TOKEN.sub(lambda m: " " if m.lastgroup == "skip" and m.group()[0] == "/" else m.group(), source)
     if (found := _REFUSED.search(plain)) is not None:
         raise DoubleError(f"it uses '{' '.join(found.group().split())}'")
