@@ -27,7 +27,7 @@ TARGETS = Path(__file__).resolve().parents[2] / "targets"
         ("int f = 0x1F; // float 1.0f", "int f = 0x1F; // float 1.0f"),
         ('printf("float %f 1.0f\\n", x); char c = \'f\';', 'printf("float %f 1.0f\\n", x); char c = \'f\';'),
         ("double floaty = to_float(x1f);", "double floaty = to_float(x1f);"),
-        ("m = -__builtin_bit_cast(float, 0x7f800000);", "m = -__builtin_bit_cast(double, 0x7ff0000000000000);"),
+        ("-__builtin_bit_cast(float, 0x7f800000)", "-__builtin_bit_cast(double, 0x7ff0000000000000)"),
         ("__fdividef(a, b) + __saturatef(c)", "cuteport_divide(a, b) + cuteport_saturate(c)"),
     ],
 )  # fmt: skip
