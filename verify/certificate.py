@@ -35,7 +35,7 @@ def read_certificate(path: Path) -> Verdict:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CertificateError(f"{path}: no such file") from None
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise CertificateError(f"{path}: no JSON, or not all of it: {e}") from e
     if not isinstance(data, dict):
         raise CertificateError(f"{path}: no verdict")

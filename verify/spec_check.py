@@ -13,7 +13,7 @@ from verify.expr import ExprError, names_of
 from verify.facts import Strict
 from verify.plan import plan, too_large
 from verify.resolve import Resolved, resolve
-from verify.spec import LAUNCH, Case, Spec
+from verify.spec import LAUNCH, Case, Spec, Tolerance
 from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 from verify.spec_file import Lines, SpecError, parse_spec, text_of
 
@@ -168,6 +168,13 @@ def _weak(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
         for size in case.sizes:
             if size not in used:
                 yield lines.of(("case", i, "sizes")), f"case '{case.name}': no expression uses '{size}'"
+    usual = Tolerance()
+    for name in ("k", "atol", "rtol"):
+        value, default = getattr(spec.tolerance, name), getattr(usual, name)
+        if value is not None and value > (default or 0.0):
+            yield lines.of(("tolerance", name)), f"{name} = {value:g} allows more than the default"
+    if sum(c.role != "large" for c in spec.case) < 2:
+        yield lines.of(("case", 0)), "one small case: what other shapes would show does not show"
     if not any(c.role == "boundary" for c in spec.case):
         yield lines.of(("case", 0)), "no boundary case: wrong masks and bounds may not show"
     if len({tuple(sorted(c.sizes.items())) for c in spec.case}) == 1 and len(spec.case) > 1:

@@ -72,6 +72,8 @@ def parse_spec(text: str, path: str = "spec.toml") -> Spec:
     except tomllib.TOMLDecodeError as e:
         m = re.search(r"at line (\d+)", str(e))
         raise SpecError([f"{path}:{m.group(1) if m else 1}: not valid TOML: {e}"]) from e
+    except RecursionError:
+        raise SpecError([f"{path}:1: nested too deeply"]) from None
     try:
         return Spec.model_validate(data)
     except ValidationError as e:

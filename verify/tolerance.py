@@ -201,6 +201,9 @@ def _floats(
     error: float | None = None
     if reference is not None:
         beyond, error, limit = _against_reference(p, reference, finite, dtype, tolerance, scales, varies)
+        # Where the reference is no number but the original is one, the original is all there is.
+        allowed, _ = _allowance(o, scales.rms, dtype, tolerance)
+        beyond |= finite & ~np.isfinite(reference) & (distance > allowed)
         if scales.elements < _FEW:
             allowed, words = _allowance(o, scales.rms, dtype, tolerance)
             beyond &= distance > allowed

@@ -121,6 +121,7 @@ def test_what_a_gpu_showed_may_be_shown_in_the_emulator_but_not_the_other_way_ro
         (lambda t: t.replace('"seed": 3', '"seed": 4', 1), "its seal does not fit"),
         (lambda t: t.replace('"schema_version": 1', '"schema_version": 7', 1), "schema 7"),
         (lambda t: "[]", "no verdict"),
+        (lambda t: "[" * 100000, "no JSON, or not all of it"),
     ],
 )
 def test_what_is_no_certificate_is_told(home: Path, tmp_path: Path, damage: object, words: str) -> None:

@@ -109,3 +109,16 @@ def test_rounding_of_the_type_is_no_reason_to_doubt_the_reference(name: str, eps
     right = np.random.default_rng(1).standard_normal(2000)
     original = encode((right * (1 + 4 * eps)).astype(np.float32), t)
     assert not compare(original, original, t, Tolerance(), right).reference_off
+
+
+def test_where_the_reference_is_no_number_the_original_is_the_measure() -> None:
+    rng = np.random.default_rng(2)
+    original = rng.standard_normal(1000).astype(np.float32)
+    reference = original.astype(np.float64)
+    reference[::2] = np.nan
+    reference[1::4] = np.inf
+    port = original.copy()
+    port[2] *= np.float32(1.5)
+    assert compare(original, original, F32, Tolerance(), reference).bad == 0
+    found = compare(port, original, F32, Tolerance(), reference)
+    assert (found.bad, found.first_bad) == (1, 2)

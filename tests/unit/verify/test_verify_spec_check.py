@@ -99,3 +99,16 @@ def test_the_page_of_fields_is_up_to_date_and_whole() -> None:
     for name in ("elems", "opt_level", "symbol", "order_dependent", "floor", "answer"):
         assert f"| `{name}` |" in text and f'"{name}"' in schema
     assert all(f.description for f in Spec.model_fields.values())
+
+
+@pytest.mark.parametrize("line", ["k = 100000.0", "atol = 0.5", "rtol = 0.01"])
+def test_a_loosened_tolerance_is_told(tmp_path: Path, line: str) -> None:
+    spec = f"{SPEC}[tolerance]\n{line}\n"
+    target = write_target(tmp_path, spec=spec)
+    (told,) = [r for r in examine(target).remarks if "allows more than the default" in r.message]
+    assert told.level == "warning" and told.line == line_of(spec, line)
+
+
+def test_text_that_is_nested_too_deeply_is_told(tmp_path: Path) -> None:
+    target = write_target(tmp_path, spec="a = " + "[" * 30000)
+    assert not examine(target).ok
