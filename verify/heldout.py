@@ -14,10 +14,12 @@ from itertools import permutations
 from math import gcd
 from pathlib import Path
 
-from verify.expr import ExprError
+from verify.dtypes import lookup
+from verify.expr import ExprError, evaluate, names_of
 from verify.plan import HELD_OUT, Device, Run, is_big, too_large
 from verify.resolve import Resolved, resolve
 from verify.spec import Case, Spec
+from verify.spec_args import ScalarArg
 
 _CASES = 2
 _TRIES = 200
@@ -47,12 +49,33 @@ def held_out(spec: Spec, cases: Sequence[str], key: bytes, device: Device) -> li
     if not found:
         small = [c for c in listed if _runs(spec, c, device)]
         found = {c.name: c for c in small[-1:]}
-    return [Run(case, rng.getrandbits(31), "spec") for case in found.values()]
+    made = list(found.values())
+    if made and (scalars := _other_scalars(rng, spec)):
+        made.append(case_named(spec, name_of(made[0].sizes, scalars)))
+    return [Run(case, rng.getrandbits(31), "spec") for case in made]
 
 
-def name_of(sizes: Mapping[str, int]) -> str:
-    """The name of a case with these sizes: it says all there is to it."""
-    return HELD_OUT + ", ".join(f"{n}={v}" for n, v in sizes.items())
+def _other_scalars(rng: random.Random, spec: Spec) -> dict[str, float]:
+    """Other values for float scalars that the spec gives one number for all cases: a port that holds that
+    number itself is wrong for them. Whole numbers stay: they may be choices or bounds."""
+    used = {n for e in (*spec.launch.grid, *spec.launch.block, spec.launch.smem) for n in names_of(e)}
+    used |= {n for b in spec.buffers for n in names_of(b.elems)}
+    found = {}
+    for arg in spec.arg:
+        if not isinstance(arg, ScalarArg) or arg.name in used or not lookup(arg.dtype).is_float:
+            continue
+        if isinstance(arg.value, bool) or names_of(arg.value):
+            continue
+        value = float(evaluate(arg.value, {}))
+        # Near the spec's own, since other values may be outside the kernel's domain.
+        found[arg.name] = (value or 1.0) * (1 + rng.randint(1, 7) / 16)
+    return found
+
+
+def name_of(sizes: Mapping[str, int], scalars: Mapping[str, float] | None = None) -> str:
+    """The name of a case with these sizes and scalars: it says all there is to it."""
+    name = HELD_OUT + ", ".join(f"{n}={v}" for n, v in sizes.items())
+    return name + "; " + ", ".join(f"{n}={v!r}" for n, v in scalars.items()) if scalars else name
 
 
 def case_named(spec: Spec, name: str) -> Case:
@@ -62,8 +85,17 @@ def case_named(spec: Spec, name: str) -> Case:
             return case
     if not name.startswith(HELD_OUT):
         raise KeyError(name)
-    pairs = [part.split("=") for part in name.removeprefix(HELD_OUT).split(", ") if part]
-    return Case(name=name, role="boundary", sizes={n: int(v) for n, v in pairs})
+    sizes, _, scalars = name.removeprefix(HELD_OUT).partition("; ")
+    return Case(
+        name=name,
+        role="boundary",
+        sizes={n: int(v) for n, v in _pairs(sizes)},
+        scalars={n: float(v) for n, v in _pairs(scalars)},
+    )
+
+
+def _pairs(text: str) -> list[list[str]]:
+    return [part.split("=") for part in text.split(", ") if part]
 
 
 def _runs(spec: Spec, case: Case, device: Device) -> bool:

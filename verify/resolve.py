@@ -45,12 +45,13 @@ def resolve(spec: Spec, case: Case) -> Resolved:
     for i, arg in enumerate(spec.arg):
         if isinstance(arg, ScalarArg):
             with _told(f"case '{case.name}', value of '{arg.name}'", "arg", i, "value"):
-                scalars[arg.name] = names[arg.name] = evaluate(arg.value, names)
+                value = case.scalars.get(arg.name, arg.value)
+                scalars[arg.name] = names[arg.name] = evaluate(value, names)
         elif isinstance(arg, StructArg):
             for f in arg.scalars:
                 key = f"{arg.name}.{f.name}"
                 with _told(f"case '{case.name}', value of '{key}'", "arg", i, "fields"):
-                    scalars[key] = names[key] = evaluate(f.value, names)
+                    scalars[key] = names[key] = evaluate(case.scalars.get(key, f.value), names)
     for i, arg in enumerate(spec.arg):
         held = [arg] if isinstance(arg, BufferArg) else arg.buffers if isinstance(arg, StructArg) else []
         for b in held:

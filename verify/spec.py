@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from verify.spec_args import AnyArg, BufferArg, Expr, Strict, StructArg, readable
+from verify.spec_args import AnyArg, BufferArg, Expr, ScalarArg, Strict, StructArg, readable
 
 # Parameters of a port's entry that say how it is launched; it has those that it leaves to its caller.
 LAUNCH = ("grid", "block", "smem", "stream")
@@ -87,6 +87,8 @@ class Case(Strict):
     """What messages and --case call it."""
     sizes: dict[str, int] = Field(default_factory=dict)
     """Numbers by name that the expressions of the spec may use."""
+    scalars: dict[str, Expr] = Field(default_factory=dict)
+    """Values of scalars that this case has in place of their own, by name; a struct's as `arg.field`."""
     role: Literal["boundary", "typical", "large"] = "typical"
     """boundary shapes run first and with odd values; a large case runs once, and is timed."""
     grid: list[Expr] | None = Field(default=None, min_length=1, max_length=3)
@@ -177,6 +179,15 @@ class Spec(Strict):
     @property
     def open_questions(self) -> list[Question]:
         return [q for q in self.question if not q.answer]
+
+    @model_validator(mode="after")
+    def _scalars_are_known(self) -> Self:
+        known = {a.name for a in self.arg if isinstance(a, ScalarArg)}
+        known |= {f"{a.name}.{f.name}" for a in self.arg if isinstance(a, StructArg) for f in a.scalars}
+        for c in self.case:
+            if unknown := sorted(c.scalars.keys() - known):
+                raise ValueError(f"case '{c.name}': no scalar is called {', '.join(unknown)}")
+        return self
 
     @model_validator(mode="after")
     def _names(self) -> Self:

@@ -38,6 +38,7 @@ PORTS: dict[str, tuple[str, str]] = {
     "dies": ("    if stream is None:\n", "    import os\n    os._exit(3)\n    if stream is None:\n"),
     "after_a_death": (LINE, LINE),
     "wrong": (LINE, "y[i] = a * x[i] - y[i]"),
+    "holds_a_number": (LINE, "y[i] = Float32(2.5) * x[i] + y[i]"),
     "outside": ("while i < n:", "while i <= n:"),
 }
 
@@ -65,7 +66,7 @@ def test_a_right_port_passes_and_says_where(verdicts: dict[str, Verdict]) -> Non
     parity, bench = right.stage("parity"), right.stage("bench")
     assert parity is not None and parity.parity is not None and bench is not None
     assert right.status is Status.PASSED
-    words = "equals the original in 13 counted runs in the emulator; sanitizers clean (emulator); "
+    words = "equals the original in 14 counted runs in the emulator; sanitizers clean (emulator); "
     assert right.proven == words + "speed not compared"
     assert parity.parity.device == "emulator"
     assert parity.parity.findings == []
@@ -79,6 +80,11 @@ def test_a_right_port_passes_and_says_where(verdicts: dict[str, Verdict]) -> Non
 def test_a_port_that_ends_its_process_costs_only_itself(verdicts: dict[str, Verdict]) -> None:
     assert verdicts["dies"].status is Status.CRASHED
     assert verdicts["after_a_death"].status is Status.PASSED
+
+
+def test_a_number_of_the_spec_in_the_port_is_found_out(verdicts: dict[str, Verdict]) -> None:
+    found = verdicts["holds_a_number"]
+    assert found.status is Status.WRONG_VALUES and "; a=" in found.proven
 
 
 def test_wrong_values_are_told(verdicts: dict[str, Verdict]) -> None:
@@ -107,4 +113,4 @@ def test_a_racy_original_is_suspect_whatever_the_port_does(verdicts: dict[str, V
     assert parity is not None and parity.parity is not None
     assert (racy.status, parity.code) == (Status.ORIGINAL_SUSPECT, "CP8011")
     assert {f.side for f in parity.parity.findings} == {"original"}
-    assert {f.file for f in parity.parity.findings} == {"device.cu"}
+    assert {f.file for f in parity.parity.findings} == {"reduce_sum.cu"}

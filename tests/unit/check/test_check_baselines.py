@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from stand_ins import World, bench, compiled, how, outcomes
 
-from verify.baseline import BaselineError
+from verify.baseline import Baseline, BaselineError
 from verify.check import compare, engine
 from verify.check.baseline import find, read
 from verify.check.compare import Now
@@ -124,6 +124,11 @@ def test_recorded_on_a_gpu_is_read_and_of_its_own_device(tmp_path: Path) -> None
         find(tmp_path, other)
 
 
+def timed() -> Baseline:
+    """A recorded baseline with times that no later recording changes."""
+    return read(REAL / "baselines/h200.json").model_copy(update={"bench": bench(219.44, 219.4)})
+
+
 @pytest.mark.parametrize(
     ("now", "words"),
     [
@@ -138,14 +143,14 @@ def test_recorded_on_a_gpu_is_read_and_of_its_own_device(tmp_path: Path) -> None
     ],
 )
 def test_slower_is_told_from_noise(now: BenchFacts, words: str | None) -> None:
-    recorded = read(REAL / "baselines/h200.json")
+    recorded = timed()
     found = compare.slower(compare.changes(recorded, Now(recorded.hashes, {}, bench=now)))
     assert (found is None) == (words is None)
     assert found is None or words in found.words  # type: ignore[operator]
 
 
 def test_times_of_another_device_or_case_say_nothing() -> None:
-    recorded = read(REAL / "baselines/h200.json")
+    recorded = timed()
     slow = Now(recorded.hashes, {}, bench=bench(400.0, 219.4))
     assert compare.slower(compare.changes(recorded, slow)) is not None
     assert compare.changes(recorded, slow, own=False) == []
@@ -176,7 +181,7 @@ def test_spills_and_shared_memory_are_told_by_kernel() -> None:
 
 
 def test_every_case_that_was_timed_is_compared() -> None:
-    recorded = read(REAL / "baselines/h200.json")
+    recorded = timed()
     assert recorded.bench is not None
     small = recorded.bench.model_copy(update={"case": "typical", "also": []})
     recorded = recorded.model_copy(update={"bench": recorded.bench.model_copy(update={"also": [small]})})

@@ -21,6 +21,7 @@ from verify.heldout import case_named, digest, held_out, name_of
 from verify.narrow import judged
 from verify.pinned import changed, voided
 from verify.plan import HELD_OUT, plan
+from verify.resolve import resolve
 from verify.spec import Spec
 from verify.spec_file import load_spec, parse_spec
 from verify.verdict import StageResult, Status
@@ -63,8 +64,33 @@ def test_sizes_keep_what_all_listed_ones_share(cases: tuple[str, ...], holds: An
 
 def test_fixed_sizes_still_meet_a_new_seed() -> None:
     spec = spec_of("n = 1009")
-    (run,) = held_out(spec, (), b"a", "gpu")
-    assert run.case is spec.case[0] and run.seed not in {r.seed for r in plan(spec, (), 0)}
+    run, other = held_out(spec, (), b"a", "gpu")
+    assert (
+        other.case.scalars
+        and run.case is spec.case[0]
+        and run.seed not in {r.seed for r in plan(spec, (), 0)}
+    )
+
+
+def test_one_run_has_other_values_of_float_scalars() -> None:
+    spec = spec_of("n = 1", "n = 255", "n = 10007")
+    runs = held_out(spec, (), b"a", "gpu")
+    assert [bool(r.case.scalars) for r in runs] == [False, False, True]
+    last = runs[-1]
+    assert last.case.sizes == runs[0].case.sizes and last.case.scalars.keys() == {"a"}  # n is a size
+    (a,) = last.case.scalars.values()
+    assert isinstance(a, float) and 2.5 < a < 5.0
+    assert case_named(spec, last.case.name) == last.case
+    assert resolve(spec, last.case).scalars["a"] == a and resolve(spec, runs[0].case).scalars["a"] == 2.5
+    # What the original makes of a value that nobody asked for accuses nobody.
+    assert not last.own
+
+
+def test_scalars_that_decide_sizes_or_are_whole_numbers_stay() -> None:
+    text = SPEC.replace("value = 2.5", "value = 4.0").replace('elems = "n"', 'elems = "int(a) * n"', 1)
+    assert not any(r.case.scalars for r in held_out(parse_spec(text), (), b"a", "gpu"))
+    whole = SPEC.replace('dtype = "float32"\nvalue = 2.5', 'dtype = "int32"\nvalue = 2')
+    assert not any(r.case.scalars for r in held_out(parse_spec(whole), (), b"a", "gpu"))
 
 
 def test_the_same_files_are_judged_alike_and_others_otherwise(tmp_path: Path) -> None:
