@@ -15,7 +15,7 @@ from verify.report.command import Made, make
 
 TARGETS = Path(__file__).resolve().parents[3] / "targets"
 KERNELS = 300
-MOST_BYTES = 6_000_000
+MOST_BYTES = 12_000_000  # 9.1 MB with verdicts that hold every stage
 MOST_SECONDS = 20.0  # of CPU time; measured: 4.8
 MOST_MILLISECONDS = 5_000  # until it answers, measured with other work on the machine: 550
 # How long it takes from the click until a kernel is laid out, in ms.
