@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
-import os
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from verify.algorithm import AlgorithmDiff
 from verify.algorithm_rows import difference
@@ -23,6 +19,7 @@ from verify.certificate import sealed
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
+from verify.files import write_json
 from verify.gpu import Quiet, on_gpu
 from verify.gpu_lock import GpuLock
 from verify.health import tended
@@ -67,20 +64,6 @@ def hashes(target: Path, spec: Spec) -> dict[str, str]:
         "harness": _harness(),
     }
     return {k: v for k, v in found.items() if v}
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write JSON under a temporary name, then rename: a reader never sees half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            json.dump(data, f, indent=1)
-            f.write("\n")
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @dataclass(slots=True)

@@ -20,9 +20,10 @@ from verify.check.judge import Known, Seen, judge, missing, now_of, unusable
 from verify.check.model import Outcome, TargetResult, Values
 from verify.check.proof import Cache, extra_runs, key_of
 from verify.check.trace import Lanes, Trace
+from verify.files import write_json
 from verify.isolate import end_all
 from verify.options import Options
-from verify.run import hashes, load_specs, verify_targets, write_json
+from verify.run import hashes, load_specs, verify_targets
 from verify.sides import SideError
 from verify.spec import Spec
 from verify.spec_file import SpecError

@@ -15,7 +15,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from verify.check.model import TargetResult
-from verify.run import write_json
+from verify.files import write_json
 
 _MANIFEST = "check.json"
 

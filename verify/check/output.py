@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from verify.check.junit import junit
 from verify.check.model import EXIT_DONE, EXIT_ENVIRONMENT, CheckReport
 from verify.check.sarif import sarif
 from verify.check.told import Suite, Told, findings_of, findings_of_verdicts, suites_of, suites_of_verdicts
+from verify.files import write_text
 from verify.verdict import Report
 
 
@@ -80,16 +80,3 @@ class Outputs:
                 print(f"{path} can't be written: {e.strerror or e}", file=sys.stderr)
                 code = EXIT_ENVIRONMENT if code == EXIT_DONE else code
         return code
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write under a temporary name, then rename: a reader never sees half a file. OSError."""
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as f:
-            f.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -17,11 +17,11 @@ from verify.check.baseline import Proof
 from verify.check.identity import digest, file_hash, installed, sources, values_identity
 from verify.check.trace import Trace
 from verify.emulator.build import cache_folder
+from verify.files import write_json
 from verify.heldout import digest as held_out_digest
 from verify.heldout import held_out
 from verify.options import Options
 from verify.plan import Run
-from verify.run import write_json
 from verify.spec import Spec
 
 _FORMAT = 1  # raised when a trace comes to mean something else

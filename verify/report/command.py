@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from verify.facts import Strict
+from verify.files import write_bytes
 from verify.report.collect import NO_VERDICT, Entry, collect
 from verify.summary import Row
 
@@ -109,13 +108,4 @@ def _write(out: Path, data: bytes) -> None:
     if out.exists() and not out.is_file():
         out.write_bytes(data)
         return
-    out = out.resolve()
-    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name[:80]}.")
-    try:
-        with os.fdopen(handle, "wb") as f:
-            f.write(data)
-        Path(name).chmod(0o644)
-        Path(name).replace(out)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_bytes(out.resolve(), data)

@@ -14,7 +14,8 @@ from verify.facts import (
     RunFacts,
     Timing,
 )
-from verify.run import hashes, write_json
+from verify.files import write_json
+from verify.run import hashes
 from verify.spec_file import load_spec
 from verify.verdict import Asked, StageResult, Status, Verdict
 

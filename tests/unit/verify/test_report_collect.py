@@ -9,10 +9,10 @@ import pytest
 import report_targets as targets
 
 from verify.certificate import sealed
+from verify.files import write_json
 from verify.report.collect import NothingToReportError, collect
 from verify.report.command import NoReportError, make
 from verify.report.render import rows_of, totals
-from verify.run import write_json
 from verify.verdict import Report, Verdict
 
 
