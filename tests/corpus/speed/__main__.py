@@ -15,9 +15,22 @@ from typing import Any
 
 import torch
 
-from tests.corpus.speed.timing import copy_job, large, nearly_empty, small
+from tests.corpus.speed.timing import copy_job, large, launch_to_end, nearly_empty, small
 
 FAMILIES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("__main__", "timing"))
+
+
+def shown(one: dict[str, Any]) -> str:
+    us = one["us"]
+    if one["decode"]:
+        end = one["launch_to_end_us"]
+        alone, within = (t["ours"] / t["nearly empty"] for t in (end, us))
+        share = f"{alone:.2f}x empty, in a graph {within:.2f}x"
+        times = "  ".join(f"{n} {end[n]:.2f}/{t:.2f} us" for n, t in us.items())
+    else:
+        share = f"{us['copy'] / us['ours']:.2f} of copy"
+        times = "  ".join(f"{n} {t:.2f} us {one['bytes'] / t / 1e3:.0f} GB/s" for n, t in us.items())
+    return f"{one['what']:42} {share:13} {times}"
 
 
 def main() -> None:
@@ -32,21 +45,19 @@ def main() -> None:
         for row in importlib.import_module(f"tests.corpus.speed.{family}").rows():
             if given.only not in row.what:
                 continue
+            one: dict[str, Any] = {
+                "family": family,
+                "what": row.what,
+                "decode": row.decode,
+                "bytes": row.size,
+            }
             if row.decode:
-                times = small({**row.jobs, "nearly empty": nearly_empty()})
+                jobs = {**row.jobs, "nearly empty": nearly_empty()}
+                one |= {"us": small(jobs), "launch_to_end_us": launch_to_end(jobs)}
             else:
-                times = large({**row.jobs, "copy": copy_job(row.size)})
-            least = times["nearly empty" if row.decode else "copy"]
-            told.append(
-                {"family": family, "what": row.what, "decode": row.decode, "bytes": row.size, "us": times}
-            )
-            shown = "  ".join(f"{n} {t:.2f} us {row.size / t / 1e3:.0f} GB/s" for n, t in times.items())
-            told_share = (
-                f"{times['ours'] / least:.2f}x empty"
-                if row.decode
-                else f"{least / times['ours']:.2f} of copy"
-            )
-            print(f"{row.what:42} {told_share:13} {shown}", flush=True)
+                one["us"] = large({**row.jobs, "copy": copy_job(row.size)})
+            told.append(one)
+            print(shown(one), flush=True)
             if given.out:
                 given.out.write_text(json.dumps(told, indent=1), encoding="utf-8")
             torch.cuda.empty_cache()

@@ -1,7 +1,8 @@
 """How the corpus's speed is measured: jobs in turns, in one process. Only such times compare.
 
-Large shapes: CUDA events around one launch, after a 512 MB fill that empties the L2 cache and keeps the host
-ahead; medians. Decode shapes: a graph of 64 launches, its time divided by 64. Times in µs.
+Large shapes: CUDA events around one launch, after a 512 MB fill that empties the L2 cache and a kernel that
+spins while the host gets ahead; medians. Decode shapes, twice: a graph of 64 launches, its time divided by
+64; and from the replay of a graph of one launch to its end, by the host's clock. Times in µs.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +22,7 @@ import torch
 KERNELS = Path(__file__).resolve().parents[3] / "corpus/kernels"
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 ROUNDS, GRAPH = 25, 64
+AHEAD = 600_000  # clock cycles, some 300 µs: longer than any call from Python takes
 Job = Callable[[], Any]
 
 
@@ -59,6 +62,7 @@ def large(jobs: dict[str, Job]) -> dict[str, float]:
     for _ in range(ROUNDS):
         for name, job in jobs.items():
             _flush().zero_()
+            torch.cuda._sleep(AHEAD)
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
             job()
@@ -68,16 +72,19 @@ def large(jobs: dict[str, Job]) -> dict[str, float]:
     return {n: statistics.median(t) for n, t in times.items()}
 
 
+def graph_of(job: Job, launches: int) -> torch.cuda.CUDAGraph:
+    job()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(launches):
+            job()
+    return graph
+
+
 def small(jobs: dict[str, Job]) -> dict[str, float]:
     """Median µs of one launch in a graph of many, in turns."""
-    graphs: dict[str, torch.cuda.CUDAGraph] = {}
-    for name, job in jobs.items():
-        job()
-        torch.cuda.synchronize()
-        graphs[name] = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graphs[name]):
-            for _ in range(GRAPH):
-                job()
+    graphs = {name: graph_of(job, GRAPH) for name, job in jobs.items()}
     times: dict[str, list[float]] = {n: [] for n in jobs}
     for _ in range(ROUNDS):
         for name, graph in graphs.items():
@@ -87,6 +94,20 @@ def small(jobs: dict[str, Job]) -> dict[str, float]:
             end.record()
             end.synchronize()
             times[name].append(start.elapsed_time(end) * 1e3 / GRAPH)
+    return {n: statistics.median(t) for n, t in times.items()}
+
+
+def launch_to_end(jobs: dict[str, Job]) -> dict[str, float]:
+    """Median µs from the replay of a graph of one launch to its end, by the host's clock, in turns."""
+    graphs = {name: graph_of(job, 1) for name, job in jobs.items()}
+    times: dict[str, list[float]] = {n: [] for n in jobs}
+    for _ in range(8 * ROUNDS):
+        for name, graph in graphs.items():
+            torch.cuda.synchronize()
+            began = time.perf_counter_ns()
+            graph.replay()
+            torch.cuda.synchronize()
+            times[name].append((time.perf_counter_ns() - began) / 1e3)
     return {n: statistics.median(t) for n, t in times.items()}
 
 
