@@ -16,7 +16,7 @@ from verify.clocks import Watch, sm_mhz, throttled_by
 from verify.counts import CountFacts
 from verify.facts import BenchFacts, CeilingFacts, FirstCall, LaunchTiming, Timing
 from verify.flags import slowed
-from verify.floor import floor_of, impossible, moved
+from verify.floor import floor_of, impossible, least_us, moved
 from verify.inputs import generate
 from verify.judge import Outputs, judge, output_lanes
 from verify.rating import quantiles, rate, ratio_interval
@@ -180,9 +180,10 @@ def _first(told: Mapping[str, float]) -> FirstCall:
 
 
 def _fault(
-    job: BenchJob, facts: BenchFacts, raw: Mapping[str, Any], outputs: dict[str, list[Outputs]]
+    job: BenchJob, facts: BenchFacts, reply: Mapping[str, Any], outputs: dict[str, list[Outputs]]
 ) -> tuple[Status, str, str] | None:
     """Why this case's times are those of no right launch, or None."""
+    raw = reply["raw"]
     looked = [("", "")] if job.order_dependent else [("", ""), ("last_", "a call after the timed ones: ")]
     for which, words in looked:
         for arg, lane in output_lanes(job.spec):
@@ -194,6 +195,15 @@ def _fault(
     if nodes < raw["launches"]:
         message = f"case {facts.case}: {raw['launches']} calls of the port made {nodes} launches"
         return Status.WRONG_VALUES, "CP9103", message
+    if facts.floor is not None:
+        least = least_us(raw["known_bytes"], reply["l2"], facts.floor.gbytes_per_s)
+        if raw["known_us"] < least:
+            message = (
+                f"case {facts.case}: the clock is false in the port's process: by it "
+                f"{raw['known_bytes']} bytes are read in {raw['known_us']:.2f} us, and that takes "
+                f"{least:.2f} us or more"
+            )
+            return Status.WRONG_VALUES, "CP9105", message
     if facts.floor is not None and impossible(facts.floor, facts.port.median_us):
         message = (
             f"case {facts.case}: port {facts.port.median_us:.2f} us; "
@@ -230,7 +240,7 @@ def _measure(
     raw = reply["raw"]
     states = watch.seen.between(raw["began"], raw["ended"])
     facts = conclude(job, case, resolved, reply, states, ceilings())
-    return Measured(facts, _fault(job, facts, raw, outputs))
+    return Measured(facts, _fault(job, facts, reply, outputs))
 
 
 def first_build(place: str, arch: str, timeout: float) -> tuple[float | None, str]:

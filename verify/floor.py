@@ -50,7 +50,7 @@ def floor_of(
     least = max(memory, arithmetic or 0.0)
     impossible = least_bytes(read, written, launches, sets, l2) / per_us * (1 - _MARGIN)
     note = ""
-    if 0 < original_us < impossible:
+    if original_us < impossible:
         note = "the original is under it too: it does not touch all bytes of its buffers in this case"
     return FloorFacts(
         read_bytes=read,
@@ -85,4 +85,9 @@ def least_bytes(read: int, written: int, launches: int, sets: int, l2: int) -> f
 def impossible(floor: FloorFacts, port_us: float) -> bool:
     """True where the port's time is under what the device can do, and the original's is not: then it is the
     port that did not do the work, and not the bytes that are told wrong."""
-    return not floor.note and 0 < port_us < floor.impossible_us
+    return not floor.note and port_us < floor.impossible_us
+
+
+def least_us(size: int, l2: int, gbytes_per_s: float) -> float:
+    """The least time in which a kernel reads `size` bytes, of which the L2 may hold some."""
+    return max(0, size - l2) / (gbytes_per_s * 1000.0) * (1 - _MARGIN)

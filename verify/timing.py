@@ -48,6 +48,8 @@ class Raw:
     notes: list[str] = field(default_factory=list)
     checked: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     gaps: bool = False  # the host's gaps are in the times
+    known_bytes: int = 0  # what the sweep reads, in launches timed as the sides' are,
+    known_us: float = 0.0  # and the least time of one: a clock that is false is false here too
     began: float = 0.0  # seconds of the machine's monotonic clock
     ended: float = 0.0
 
@@ -152,7 +154,20 @@ class Timer:
             raw.notes.append("all buffer sets together fit in the L2: warm within a sample")
         ready = Prepared(play, restore, guess, raw)
         self._warm(ready)
+        raw.known_bytes, raw.known_us = self.sweep.size, self._known_us()
         return ready
+
+    def _known_us(self) -> float:
+        """The sweep, by the clock that times the sides."""
+        best = math.inf
+        for _ in range(4):
+            self._cold(_LEAD)
+            self._mark(self.start)
+            self._cold()
+            self._mark(self.end)
+            self.device.synchronize()
+            best = min(best, self._elapsed_us(self.start, self.end))
+        return best
 
     def _all(self, enqueue: Enqueue, launches: int) -> None:
         for i in range(launches):

@@ -66,6 +66,7 @@ def measured(
     cubin = folder / "cubin"
     cubin.write_bytes(b"x")
     side = port_side(driver, target)
+    driver.seconds.setdefault("sweep", lambda: 2e-3)
     job = BenchJob("t", load_spec(target), cubin, {"saxpy": "k"}, **more)
     return run_bench(job, side, lambda: ceilings, lambda: build_us)  # type: ignore[arg-type]
 
@@ -279,6 +280,15 @@ def test_faster_than_the_device_can_move_the_bytes(driver: FakeDriver, tmp_path:
     both = measured(driver, tmp_path / "both", spec, slow)
     assert both.status is Status.PASSED, both.message
     assert "the original is under it too" in (facts_of(both).floor or floor).note
+
+
+def test_a_clock_that_is_false_for_both_sides_is_told_by_a_kernel_of_known_bytes(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing.Timer, "_elapsed_us", lambda *_: 0.001)
+    got = measured(driver, tmp_path / "t")
+    assert (got.status, got.code) == (Status.WRONG_VALUES, "CP9105"), got.message
+    assert "the clock is false" in got.message
 
 
 def test_no_ceilings_no_floor(driver: FakeDriver, tmp_path: Path) -> None:
