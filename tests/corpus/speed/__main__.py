@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from tests.corpus.speed.timing import copy_job, large, launch_to_end, nearly_empty, small
+from tests.corpus.speed.timing import between_events, copy_job, in_graph, nearly_empty
 
 FAMILIES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("__main__", "timing"))
 
@@ -23,10 +23,10 @@ FAMILIES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem n
 def shown(one: dict[str, Any]) -> str:
     us = one["us"]
     if one["decode"]:
-        end = one["launch_to_end_us"]
-        alone, within = (t["ours"] / t["nearly empty"] for t in (end, us))
+        graph = one["graph_us"]
+        alone, within = (t["ours"] / t["nearly empty"] for t in (us, graph))
         share = f"{alone:.2f}x empty, in a graph {within:.2f}x"
-        times = "  ".join(f"{n} {end[n]:.2f}/{t:.2f} us" for n, t in us.items())
+        times = "  ".join(f"{n} {t:.2f}/{graph[n]:.2f} us" for n, t in us.items())
     else:
         share = f"{us['copy'] / us['ours']:.2f} of copy"
         times = "  ".join(f"{n} {t:.2f} us {one['bytes'] / t / 1e3:.0f} GB/s" for n, t in us.items())
@@ -53,9 +53,9 @@ def main() -> None:
             }
             if row.decode:
                 jobs = {**row.jobs, "nearly empty": nearly_empty()}
-                one |= {"us": small(jobs), "launch_to_end_us": launch_to_end(jobs)}
+                one |= {"us": between_events(jobs, cold=False), "graph_us": in_graph(jobs)}
             else:
-                one["us"] = large({**row.jobs, "copy": copy_job(row.size)})
+                one["us"] = between_events({**row.jobs, "copy": copy_job(row.size)}, cold=True)
             told.append(one)
             print(shown(one), flush=True)
             if given.out:

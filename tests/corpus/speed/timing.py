@@ -1,8 +1,9 @@
 """How the corpus's speed is measured: jobs in turns, in one process. Only such times compare.
 
 Large shapes: CUDA events around one launch, after a 512 MB fill that empties the L2 cache and a kernel that
-spins while the host gets ahead; medians. Decode shapes, twice: a graph of 64 launches, its time divided by
-64; and from the replay of a graph of one launch to its end, by the host's clock. Times in µs.
+spins while the host gets ahead; medians. Decode shapes, twice: events around one launch that waits behind the
+spinning kernel, launch to end; and a graph of 64 launches, its time divided by 64, where the start of one
+overlaps the end of another. Times in µs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import importlib.util
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -54,14 +54,15 @@ def _flush() -> torch.Tensor:
     return torch.empty(512 << 20, dtype=torch.uint8, device="cuda")
 
 
-def large(jobs: dict[str, Job]) -> dict[str, float]:
-    """Median µs of each, in turns."""
+def between_events(jobs: dict[str, Job], cold: bool) -> dict[str, float]:
+    """Median µs of each, in turns; `cold`: with an L2 cache that holds other lines."""
     times: dict[str, list[float]] = {n: [] for n in jobs}
     for job in jobs.values():
         job()
     for _ in range(ROUNDS):
         for name, job in jobs.items():
-            _flush().zero_()
+            if cold:
+                _flush().zero_()
             torch.cuda._sleep(AHEAD)
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
@@ -72,19 +73,16 @@ def large(jobs: dict[str, Job]) -> dict[str, float]:
     return {n: statistics.median(t) for n, t in times.items()}
 
 
-def graph_of(job: Job, launches: int) -> torch.cuda.CUDAGraph:
-    job()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(launches):
-            job()
-    return graph
-
-
-def small(jobs: dict[str, Job]) -> dict[str, float]:
+def in_graph(jobs: dict[str, Job]) -> dict[str, float]:
     """Median µs of one launch in a graph of many, in turns."""
-    graphs = {name: graph_of(job, GRAPH) for name, job in jobs.items()}
+    graphs: dict[str, torch.cuda.CUDAGraph] = {}
+    for name, job in jobs.items():
+        job()
+        torch.cuda.synchronize()
+        graphs[name] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graphs[name]):
+            for _ in range(GRAPH):
+                job()
     times: dict[str, list[float]] = {n: [] for n in jobs}
     for _ in range(ROUNDS):
         for name, graph in graphs.items():
@@ -94,20 +92,6 @@ def small(jobs: dict[str, Job]) -> dict[str, float]:
             end.record()
             end.synchronize()
             times[name].append(start.elapsed_time(end) * 1e3 / GRAPH)
-    return {n: statistics.median(t) for n, t in times.items()}
-
-
-def launch_to_end(jobs: dict[str, Job]) -> dict[str, float]:
-    """Median µs from the replay of a graph of one launch to its end, by the host's clock, in turns."""
-    graphs = {name: graph_of(job, 1) for name, job in jobs.items()}
-    times: dict[str, list[float]] = {n: [] for n in jobs}
-    for _ in range(8 * ROUNDS):
-        for name, graph in graphs.items():
-            torch.cuda.synchronize()
-            began = time.perf_counter_ns()
-            graph.replay()
-            torch.cuda.synchronize()
-            times[name].append((time.perf_counter_ns() - began) / 1e3)
     return {n: statistics.median(t) for n, t in times.items()}
 
 
