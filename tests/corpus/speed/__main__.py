@@ -8,7 +8,9 @@ each row. A family is a file of this folder with `rows() -> Iterator[Row]`.
 from __future__ import annotations
 
 import argparse
+import datetime
 import importlib
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,18 @@ import torch
 
 from tests.corpus.speed.timing import between_events, copy_job, in_graph, nearly_empty
 
-FAMILIES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("__main__", "timing"))
+NO_FAMILY = ("__main__", "page", "timing")
+FAMILIES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in NO_FAMILY)
+
+
+def where() -> dict[str, str]:
+    return {
+        "date": datetime.date.today().isoformat(),
+        "device": torch.cuda.get_device_name(),
+        "cuda": str(torch.version.cuda),
+        "torch": torch.__version__,
+        "dsl": importlib.metadata.version("nvidia-cutlass-dsl"),
+    }
 
 
 def shown(one: dict[str, Any]) -> str:
@@ -40,7 +53,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose name has this in it")
     given = parser.parse_args()
     told: list[dict[str, Any]] = []
-    print(torch.cuda.get_device_name(), flush=True)
+    document = {**where(), "rows": told}
+    print(document["device"], flush=True)
     for family in given.families:
         for row in importlib.import_module(f"tests.corpus.speed.{family}").rows():
             if given.only not in row.what:
@@ -59,7 +73,7 @@ def main() -> None:
             told.append(one)
             print(shown(one), flush=True)
             if given.out:
-                given.out.write_text(json.dumps(told, indent=1), encoding="utf-8")
+                given.out.write_text(json.dumps(document, indent=1), encoding="utf-8")
             torch.cuda.empty_cache()
 
 

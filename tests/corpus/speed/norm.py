@@ -73,6 +73,8 @@ def rows() -> Iterator[Row]:
             ("f32", 16384, 4096), ("bf16", 131072, 256),
         ):  # fmt: skip
             jobs, size = row_jobs(name, which, count, hidden)
+            if (name, hidden) == ("bf16", 4096):
+                jobs["torch.compile"] = torch.compile(jobs["torch"])
             yield Row(f"{which} {name} {count}x{hidden}", size, jobs)
     for tokens in (1, 8, 64):
         jobs, size = qk_jobs("bf16", tokens, 32, 8, 128)

@@ -1,0 +1,121 @@
+"""docs/corpus_speed.md and its plot from recorded times: `python -m tests.corpus.speed.page [FILE]`.
+
+FILE is what `python3 -P -m tests.corpus.speed --out FILE` wrote on a GPU; it is kept beside the page. Without
+FILE the page is made anew from the kept one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+KEPT, PAGE, PLOT = (DOCS / f"corpus_speed.{end}" for end in ("json", "md", "svg"))
+OURS, LEAST = "ours", ("copy", "nearly empty")
+BAR, LINE, LABEL, AXIS = 520, 18, 300, 110  # pixels; the axis ends at 110 % of the copy
+
+Row = dict[str, Any]
+
+
+def others(row: Row) -> list[str]:
+    return [name for name in row["us"] if name not in (OURS, *LEAST)]
+
+
+TEXT = """\
+# How fast the corpus is
+
+{date}, {device}, CUDA {cuda}, torch {torch}, nvidia-cutlass-dsl {dsl}: medians of one run,
+`python3 -P -m tests.corpus.speed --out FILE`, each row's jobs in turns (`tests/corpus/speed/timing.py` says
+how); this page: `python -m tests.corpus.speed.page FILE`. Against their CUDA twins the entries are timed by
+`verify`; the proofs in their `entry.toml` have those ratios.
+
+## Large shapes
+
+Behind a cold L2. *Of copy*: the time of torch's copy of as many bytes over the entry's. *Beside it*: the time
+of others over the entry's; above 1 the entry is faster.
+
+![share of the copy's rate]({plot})
+
+| entry and shape | µs | GB/s | of copy | beside it |
+| --- | ---: | ---: | ---: | --- |
+{large}
+
+## Decode shapes
+
+From launch to end of one launch; and in a graph of 64 launches, where the start of one overlaps the end of
+another. *Of empty*: over the time of a kernel that writes one number.
+
+| entry and shape | µs | of empty | in a graph, µs | of empty | beside it |
+| --- | ---: | ---: | ---: | ---: | --- |
+{decode}
+"""
+
+
+def page(document: dict[str, Any]) -> str:
+    rows: list[Row] = document["rows"]
+    large = "\n".join(_large(r) for r in rows if not r["decode"])
+    decode = "\n".join(_decode(r) for r in rows if r["decode"])
+    return TEXT.format(**{**document, "plot": PLOT.name, "large": large, "decode": decode})
+
+
+def _beside(row: Row) -> str:
+    own = row["us"][OURS]
+    return ", ".join(f"{name} {row['us'][name] / own:.2f}×" for name in others(row))
+
+
+def _large(row: Row) -> str:
+    us = row["us"]
+    rate = row["bytes"] / us[OURS] / 1e3
+    return f"| {row['what']} | {us[OURS]:.1f} | {rate:.0f} | {us['copy'] / us[OURS]:.2f} | {_beside(row)} |"
+
+
+def _decode(row: Row) -> str:
+    us, graph = row["us"], row["graph_us"]
+    alone, within = (t[OURS] / t["nearly empty"] for t in (us, graph))
+    cells = (row["what"], *(f"{n:.2f}" for n in (us[OURS], alone, graph[OURS], within)), _beside(row))
+    return f"| {' | '.join(cells)} |"
+
+
+def plot(document: dict[str, Any]) -> str:
+    """A bar for each large shape, as long as its share of the copy's rate; a mark where torch is."""
+    rows = [r for r in document["rows"] if not r["decode"]]
+    height, step = LINE * (len(rows) + 2), BAR / AXIS
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LABEL + BAR + 20}" height="{height}" '
+        'font-family="sans-serif" font-size="11">',
+        "<style>text{fill:#333}.grid{stroke:#bbb}.bar{fill:#4a7fb5}.mark{fill:#d9822b}"
+        "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#555}}</style>",
+    ]
+    for share in range(0, AXIS, 25):
+        x = LABEL + share * step
+        parts.append(f'<line class="grid" x1="{x:.0f}" y1="{LINE}" x2="{x:.0f}" y2="{height}"/>')
+        parts.append(f'<text x="{x:.0f}" y="12" text-anchor="middle">{share} %</text>')
+    for k, row in enumerate(rows):
+        y, us = LINE * (k + 1), row["us"]
+        width = min(AXIS, 100 * us["copy"] / us[OURS]) * step
+        parts.append(f'<text x="{LABEL - 6}" y="{y + 13}" text-anchor="end">{escape(row["what"])}</text>')
+        parts.append(f'<rect class="bar" x="{LABEL}" y="{y + 3}" width="{width:.1f}" height="{LINE - 6}"/>')
+        if "torch" in us:
+            x = LABEL + min(AXIS, 100 * us["copy"] / us["torch"]) * step
+            parts.append(f'<rect class="mark" x="{x - 1.5:.1f}" y="{y + 1}" width="3" height="{LINE - 2}"/>')
+    parts.append(
+        f'<text x="{LABEL}" y="{height - 4}">bar: the entry; mark: torch; 100 %: a copy as large</text>'
+    )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main() -> None:
+    DOCS.mkdir(exist_ok=True)
+    if len(sys.argv) > 1:
+        shutil.copyfile(sys.argv[1], KEPT)
+    document = json.loads(KEPT.read_text(encoding="utf-8"))
+    PAGE.write_text(page(document), encoding="utf-8")
+    PLOT.write_text(plot(document), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
