@@ -1,4 +1,4 @@
-"""Times the corpus on a GPU: `python3 -P -m tests.corpus.speed [FAMILY …] [--out FILE] [--only TEXT]`.
+"""Times the corpus on a GPU: `python3 -P -m tests.corpus.speed [FAMILY …] [--out FILE] …`.
 
 Needs torch and the DSL only. Beside each entry in turns: torch's own operator, `torch.compile`, and a copy of
 as many bytes (large shapes) or a nearly empty kernel (decode shapes). FILE gets the numbers as JSON, after
@@ -51,6 +51,9 @@ def main() -> None:
     parser.add_argument("families", nargs="*", default=FAMILIES, help=", ".join(FAMILIES))
     parser.add_argument("--out", type=Path)
     parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument(
+        "--no-compile", action="store_true", help="without torch.compile, which takes 14 s a row"
+    )
     given = parser.parse_args()
     told: list[dict[str, Any]] = []
     document = {**where(), "rows": told}
@@ -59,6 +62,8 @@ def main() -> None:
         for row in importlib.import_module(f"tests.corpus.speed.{family}").rows():
             if given.only not in row.what:
                 continue
+            if given.no_compile:
+                row.jobs.pop("torch.compile", None)
             one: dict[str, Any] = {
                 "family": family,
                 "what": row.what,
