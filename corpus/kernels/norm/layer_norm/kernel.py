@@ -157,9 +157,9 @@ def zero_outside(tXrX: cute.Tensor, tXpX: cute.Tensor):
 
 # -- end of zero_outside
 
-# In place of row_partition's own: the row waits twice, so a thread has more of it under way. Share of a copy's
-# rate, bf16 on an H200: 16,384 rows of 4,096 0.95 (2 vectors: 0.92), of 5,120 0.97 (4: 0.89), of 7,168 0.95
-# (4: 0.85).
+# In place of row_partition's own: the row waits twice, so a thread has more of it under way. Share of
+# a copy's rate, bf16 on an H200: 16,384 rows of 4,096 0.95 (2 vectors: 0.92), of 5,120 0.97 (4: 0.89), of
+# 7,168 0.95 (4: 0.85).
 PREFILL = ((64, 1), (256, 2), (512, 4), (1 << 30, 8))
 
 
