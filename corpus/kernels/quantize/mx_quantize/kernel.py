@@ -291,9 +291,9 @@ def mx_quantize_kernel(
     at = (row if live else Int32(0), part if live else Int32(0))  # shares that do not exist read the first
 
     copy, tile = row_tiles(element, share, width, 1)
-    rX = cute.make_rmem_tensor(cute.make_layout(tile, stride=(share, 1)), element)
     tXgX = copy.get_slice(0).partition_S(cute.local_tile(mX, tile, at))
-    tXrX = copy.get_slice(0).partition_D(rX)
+    tXrX = cute.make_fragment_like(tXgX)
+    rX = cute.make_tensor(tXrX.iterator, cute.make_layout(share))
     if cutlass.const_expr(columns % share == 0):
         cute.copy(copy, tXgX, tXrX)
     else:
@@ -306,15 +306,15 @@ def mx_quantize_kernel(
         x, factor = rX.load().to(Float32), e8m0_inverse(code)
         size = share * bits // 8
         copy_q, tile_q = row_tiles(Uint8, size, q_width, 1)
-        rQ = cute.make_rmem_tensor(cute.make_layout(tile_q, stride=(size, 1)), Uint8)
+        tQgQ = copy_q.get_slice(0).partition_D(cute.local_tile(mQ, tile_q, at))
+        tQrQ = cute.make_fragment_like(tQgQ)
+        rQ = cute.make_tensor(tQrQ.iterator, cute.make_layout(size))
         if cutlass.const_expr(bits == 8):
             cute.recast_tensor(rQ, Float8E4M3FN).store(to_e4m3(x * factor))
         else:
             rWord = cute.recast_tensor(rQ, Uint32)
             for k in cutlass.range_constexpr(share // 8):
                 rWord[k] = to_e2m1x8([x[8 * k + j] for j in range(8)], factor, hardware)
-        tQgQ = copy_q.get_slice(0).partition_D(cute.local_tile(mQ, tile_q, at))
-        tQrQ = copy_q.get_slice(0).partition_S(rQ)
         if cutlass.const_expr(columns % share == 0):
             cute.copy(copy_q, tQrQ, tQgQ)
         else:
