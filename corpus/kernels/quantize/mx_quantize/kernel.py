@@ -262,8 +262,8 @@ def device_facts() -> tuple[int, int]:
 
 GROUP = 32
 # (elements of a thread, threads of a block). Decode: shares of one access, so that few rows use many threads;
-# prefill: as many bytes in a thread's store as a sixteen-byte one has, or half.
-DECODE, PREFILL = (8, 128), (16, 128)
+# prefill: half a group, whose codes are one store of 16 bytes (e4m3) or 8.
+DECODE, PREFILL = (8, 64), (16, 128)
 
 
 @cute.kernel
@@ -354,8 +354,8 @@ def mx_quantize_launch(
 
 
 def plan_of(rows: int, columns: int, multiprocessors: int) -> tuple[int, int]:
-    """(elements of a thread, threads of a block): more shares once each multiprocessor has a block."""
-    return DECODE if rows * columns <= multiprocessors * DECODE[0] * DECODE[1] else PREFILL
+    """(elements of a thread, threads of a block): small shares while no multiprocessor has two warps."""
+    return DECODE if rows * columns <= multiprocessors * 32 * DECODE[0] else PREFILL
 
 
 @functools.cache

@@ -4,7 +4,7 @@
 
 Shapes: x is `rows` rows of `columns` elements (bf16, fp16, fp32), `x_stride` elements apart; q has two codes
 a byte, the first in the low half, rows `q_stride` bytes apart. A last group may be short. scale: ceil(columns
-/ 16) bytes a row without gaps, or with `tiles` in cuBLAS's tiles of 128 rows x 4 groups, whose padding gets 0.
+/ 16) bytes a row without gaps, or with `tiles` in cuBLAS's tiles of 128 rows x 4 groups, padding 0.
 g, one fp32 in device memory, is 448 · 6 / the tensor's largest magnitude, so that s uses all of e4m3.
 
 Algorithm: a group of 16 to a thread, or to two where rows are few; its scale costs a division:
@@ -224,7 +224,7 @@ def device_facts() -> tuple[int, int]:
 GROUP = 16
 # (elements of a thread, threads of a block). Decode: shares of one access, so that few rows use many threads;
 # prefill: whole groups, since each thread pays for the scale.
-DECODE, PREFILL = (8, 128), (16, 128)
+DECODE, PREFILL = (8, 64), (16, 128)
 
 
 @cute.kernel
@@ -314,8 +314,8 @@ def nvfp4_quantize_launch(
 
 
 def plan_of(rows: int, columns: int, multiprocessors: int) -> tuple[int, int]:
-    """(elements of a thread, threads of a block): more shares once each multiprocessor has a block."""
-    return DECODE if rows * columns <= multiprocessors * DECODE[0] * DECODE[1] else PREFILL
+    """(elements of a thread, threads of a block): small shares while no multiprocessor has two warps."""
+    return DECODE if rows * columns <= multiprocessors * 32 * DECODE[0] else PREFILL
 
 
 def pointers(q, scale, x, g, kind, width, q_width):
