@@ -17,10 +17,12 @@ class Strict(BaseModel):
 
 
 class Variant(Strict):
-    """One specialisation that is verified: `values` replace `${name}` in spec.toml."""
+    """One specialisation that is verified: `values` replace `${name}` in spec.toml. Changed kernels are judged
+    in the first one, or in those that say `mutate`, whose kernels go other ways."""
 
     name: str = Field(pattern=r"^[a-z0-9_]+$")
     values: dict[str, str]
+    mutate: bool = False
 
 
 class Provenance(Strict):
@@ -90,3 +92,7 @@ class Entry(Strict):
         if len({frozenset(v.values) for v in self.variant}) > 1:
             raise ValueError("variants give values for different names")
         return self
+
+    def mutated(self) -> list[Variant]:
+        """The variants in which changed kernels are judged: types alone show no more of what the cases miss."""
+        return [v for v in self.variant if v.mutate] or self.variant[:1]

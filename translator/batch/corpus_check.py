@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
-from corpus.entry import Proof
+from corpus.entry import Proof, Variant
 from corpus.expand import expand, spec_of
 from corpus.inline import BLOCKS, check_inlined, load_blocks
 from corpus.problem import CorpusError, Problem
@@ -91,10 +91,13 @@ def run(
     """Verify every variant of the entries that have no problem so far, and record the proofs."""
     sound = {c.item.folder: c for c in checked if not c.problems}
     targets = expand_all((c.item for c in sound.values()), into)
+    changed = [t for t, item in targets.items() if _variant(item, t) in item.entry.mutated()]
+    others = [t for t in targets if t not in changed]
     verdicts: dict[Path, list[Verdict]] = {folder: [] for folder in sound}
-    for verdict in verify_targets(list(targets), options):
-        tell(verdict)
-        verdicts[targets[Path(verdict.target)].folder].append(verdict)
+    for some, asked in ((changed, options), (others, replace(options, mutate=None))):
+        for verdict in verify_targets(some, asked) if some else ():
+            tell(verdict)
+            verdicts[targets[Path(verdict.target)].folder].append(verdict)
     for folder, c in sound.items():
         conclude(c, verdicts[folder], write)
 
@@ -118,9 +121,13 @@ def take(checked: list[Checked], folder: Path, write: bool = True) -> None:
             conclude(c, verdicts, write)
 
 
-def _unfit(item: Item, target: str, verdict: Verdict) -> str:
+def _variant(item: Item, target: Path) -> Variant:
+    return next(v for v in item.entry.variant if target.name.rpartition("__")[2] == v.name)
+
+
+def _unfit(item: Item, target: Path, verdict: Verdict) -> str:
     """Why a verdict is not about this entry as it is, or ""."""
-    variant = next(v for v in item.entry.variant if target.rpartition("__")[2] == v.name)
+    variant = _variant(item, target)
     for key, name in _FILES.items():
         data = spec_of(item, variant).encode() if key == "spec" else (item.folder / name).read_bytes()
         if verdict.hashes.get(key) != hashlib.sha256(data).hexdigest():
@@ -136,7 +143,7 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
     scores, ratios, devices = [], [], set[str]()
     for verdict in verdicts:
         place = Path(verdict.target)
-        if why := _unfit(c.item, place.name, verdict):  # made elsewhere, or changed while it ran
+        if why := _unfit(c.item, place, verdict):  # made elsewhere, or changed while it ran
             c.problems.append(Problem("CP5005", place, why))
             continue
         if verdict.status is not Status.PASSED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,25 @@ def test_passed_verdicts_are_recorded_with_the_least_of_all_variants(item: Item,
     proof = load_item(item.folder).proof("NVIDIA H200")
     assert proof is not None
     assert (proof.mutation, proof.ratio, proof.variants) == (0.975, 0.97, ["f32", "f16"])
+
+
+@pytest.mark.parametrize(("said", "judged"), [("", ["twice__f32"]), ("mutate = true", ["twice__f16"])])
+def test_changed_kernels_are_judged_in_the_first_variant_or_where_an_entry_says(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, judged: list[str]
+) -> None:
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace('name = "f16"', f'name = "f16"\n{said}'))
+    asked = []
+
+    def verify(targets: list[Path], options: Options) -> Iterator[Verdict]:
+        asked.extend((t.name, options.mutate) for t in targets)
+        return (verdict_of(t, **({"tried": mutation(39, ())} if options.mutate else {})) for t in targets)
+
+    monkeypatch.setattr(check, "verify_targets", verify)
+    checked = check.Checked(load_item(item.folder))
+    check.run([checked], tmp_path / "t", Options(mutate="some"), lambda _: None)
+    assert [name for name, mutate in asked if mutate == "some"] == judged and len(asked) == 2
+    assert checked.proof is not None and checked.proof.mutation == 1.0
 
 
 def test_two_of_one_structure_say_why_both_stay(item: Item, tmp_path: Path) -> None:
