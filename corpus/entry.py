@@ -17,8 +17,8 @@ class Strict(BaseModel):
 
 
 class Variant(Strict):
-    """One specialisation that is verified: `values` replace `${name}` in spec.toml. Changed kernels are judged
-    in the first one, or in those that say `mutate`, whose kernels go other ways."""
+    """One specialisation that is verified: `values` replace `${name}` in spec.toml. Changed kernels are
+    judged in the first one, or in those that say `mutate`, whose kernels go other ways."""
 
     name: str = Field(pattern=r"^[a-z0-9_]+$")
     values: dict[str, str]
@@ -94,5 +94,5 @@ class Entry(Strict):
         return self
 
     def mutated(self) -> list[Variant]:
-        """The variants in which changed kernels are judged: types alone show no more of what the cases miss."""
+        """The variants in which changed kernels are judged: types alone show no more of what cases miss."""
         return [v for v in self.variant if v.mutate] or self.variant[:1]
