@@ -442,11 +442,8 @@ def compile_cross_entropy(
     if plan is None:
         most_blocks = 8 if capability >= 90 else 1
         plan = *row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0), share
-    lanes, block_rows, blocks, share = plan
-    share = share * 128 // bits // width
-    return _compiled(
-        dtype, index_dtype, classes, width, lanes, block_rows, blocks, share, smoothing, capability
-    )
+    chunks = plan[3] * 128 // bits // width
+    return _compiled(dtype, index_dtype, classes, width, *plan[:3], chunks, smoothing, capability)
 
 
 def cross_entropy(
