@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from verify.facts import CompileFacts, MutationFacts
 from verify.mutate.generate import choose, mutants
@@ -28,6 +29,8 @@ _TIMES, _LEAST_STEPS, _LEAST_SECONDS = 20, 20_000, 20.0
 _MUTANTS_PER_CHILD = 48  # what a port compiled stays in its child's memory
 # After these a GPU's context is of no use.
 _SPOILED = frozenset({Status.LAUNCH_ERROR, Status.SANITIZER, Status.CRASHED, Status.TIMEOUT})
+# These may be a kernel that compiles for one case and not for another, which is no mutant.
+_MAY_NOT_COMPILE = frozenset({Status.LAUNCH_ERROR, Status.CRASHED})
 
 
 @dataclass(slots=True)
@@ -143,12 +146,22 @@ class _Trial:
         if static.status is not Status.PASSED:
             return Ruling(static.status, static.code or "")
         port.reload({**port.load, "target": str(place.resolve()), "module": str(module.resolve())})
-        try:
-            if port.code(self._known) == self._own:
-                return Ruling(Status.PASSED, same_code=True)
-        except SideError as e:
-            return Ruling(Status.COMPILE_ERROR, e.code)
+        # Compiling is what takes time: the first run's code alone, and all only for what gets through.
+        if isinstance(code := self._code(self._known[:1]), Ruling):
+            return code
         result = compare(self._c, port, explain=False)
         if self._c.device == "gpu" and result.status in _SPOILED:
             port.restart()
+        if result.status is Status.PASSED or result.status in _MAY_NOT_COMPILE:
+            if isinstance(code := self._code(self._known), Ruling):
+                return code
+            if code == self._own and result.status is Status.PASSED:
+                return Ruling(Status.PASSED, same_code=True)
         return Ruling(result.status, result.code or "")
+
+    def _code(self, known: list[dict[str, Any]]) -> str | Ruling:
+        """Hashes of the machine code, or the ruling on what does not compile."""
+        try:
+            return self._port.code(known)
+        except SideError as e:
+            return Ruling(Status.COMPILE_ERROR, e.code)
