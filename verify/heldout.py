@@ -14,6 +14,7 @@ from itertools import permutations
 from math import gcd
 from pathlib import Path
 
+from verify import unordered
 from verify.dtypes import lookup
 from verify.expr import ExprError, evaluate, names_of
 from verify.plan import HELD_OUT, Device, Run, is_big, too_large
@@ -101,6 +102,7 @@ def _pairs(text: str) -> list[list[str]]:
 def _runs(spec: Spec, case: Case, device: Device) -> bool:
     try:
         resolved: Resolved = resolve(spec, case)
+        unordered.check(spec, resolved)
     except ExprError:
         return False
     small = device == "gpu" or not is_big(spec, case)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,16 @@ from verify.culprit import in_words as culprits
 from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
 from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
-from verify.inputs import Lane, generate, view
-from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
+from verify.inputs import Lane, generate
+from verify.judge import Judged, Outputs, judge, output_lanes, same_bits, unwritten
 from verify.plan import REPEATS, Device, Repeats, Run, too_large
 from verify.resolve import Resolved, resolve
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec
 from verify.spec_args import BufferArg
 from verify.statuses import SUSPECT, status_of
+from verify.telling import Telling, odd_ones_move
+from verify.unordered import CountError, MisfitError, Order, free_lanes
 from verify.verdict import StageResult, Status
 from verify.worst import Worst
 
@@ -62,9 +64,8 @@ class _State:
     runs: list[RunFacts] = field(default_factory=list)
     noted: Noted = field(default_factory=Noted)
     worst: Worst = field(default_factory=Worst)
-    told: set[str] = field(default_factory=set)  # outputs that some run can tell from null answers
-    fooled: dict[str, str] = field(default_factory=dict)
-    constants: dict[str, Any] = field(default_factory=dict)
+    free: dict[str, str] = field(default_factory=dict)  # how outputs of free order are compared
+    telling: Telling = field(default_factory=Telling)
     dropped: dict[str, str] = field(default_factory=dict)
     deterministic: bool = True
     launched: int = 0
@@ -92,6 +93,7 @@ def run_parity(
     # Float atomics add in any order: the original's own results may vary.
     atomics = built.features if built else {}
     state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
+    state.free = dict(free_lanes(spec))
     code: str | None = None
     message, line, status = "", None, Status.PASSED
     try:
@@ -167,37 +169,41 @@ def _one(
         return
     with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
         inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder), run.shifted)
+        order = Order(spec, resolved)
         try:
-            wanted = _original(spec, run, original, inputs, state, atomics)
+            wanted = _original(spec, run, original, inputs, state, atomics, order)
         except _Skipped as e:
             record(False, str(e))
             return
         state.launched += 1
-        got = [_port(run, port, inputs, state, repeat) for repeat in range(state.repeats.port[run.case.role])]
+        repeats = range(state.repeats.port[run.case.role])
+        got = [_port(run, port, inputs, state, repeat, order) for repeat in repeats]
         expected: dict[str, npt.NDArray[np.float64]] = {}
         fits = sum(resolved.elems.values()) <= _REFERENCE_ELEMENTS
         if reference is not None and run.values not in _UNREFERENCED and fits:
-            expected = _expected(spec, run, reference, inputs, wanted)
+            expected = order.reference(_expected(spec, run, reference, inputs, wanted))
         _never_launched(spec, run, inputs, got, wanted)
-        told = True
         for arg, lane in output_lanes(spec):
             found = judge(
                 arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent
             )
-            state.worst.note(found)
+            state.worst.note(found, state.free.get(lane.name, ""))
             if found.code is not None:
                 record(False, found.message)
+                if found.code == "CP7013" and state.order_dependent and odd_ones_move(arg, lane, wanted):
+                    words = f"NaN and infinities of {lane.name} stand elsewhere in each run of the original"
+                    raise Verdicted("CP7029", f"{run}: {words}")
                 whose = _whose(run, resolved, inputs, arg, found, original, port, state)
                 raise Verdicted(found.code, f"{run}: {found.message}{whose}")
             _repeats(state, run, arg, lane, got, wanted, record)
-            told &= _tells(spec, state, arg, lane, inputs, wanted[0])
+        why = state.telling.look(spec, inputs.data, wanted, order, state.order_dependent)
     if not any(len(wanted[0][arg.name]) for arg, _ in output_lanes(spec)):
         record(False, "no output has elements")
         return
-    notes = [] if told else ["a null answer would pass here"]
+    notes = [why] if why else []
     if reference is not None and not expected:
         notes.append("no fp64 reference here" + ("" if fits else ": too large"))
-    record(told, "; ".join(notes))
+    record(not why, "; ".join(notes))
 
 
 def _whose(
@@ -211,23 +217,24 @@ def _whose(
     state: _State,
 ) -> str:
     """Which threads computed the first wrong element, in words; "" where that is not asked for or known."""
-    if state.device != "emulator" or not state.explain:
-        return ""
+    if state.device != "emulator" or not state.explain or arg.order == "free":
+        return ""  # of free order, the port's element lies elsewhere
     sides = [writer(s, run.case.name, inputs, resolved, arg, found) for s in (port, original)]
     state.worst.blame(found.lane.name, *sides)
     return culprits(*sides)
 
 
 def _original(
-    spec: Spec, run: Run, original: Side, inputs: Inputs, state: _State, atomics: bool
+    spec: Spec, run: Run, original: Side, inputs: Inputs, state: _State, atomics: bool, order: Order
 ) -> list[Outputs]:
-    """Outputs of the original's repeats. _Skipped where the values are outside its domain, or where the
-    emulator takes too long for a large case."""
+    """Outputs of the original's repeats, in the order of the first. _Skipped where the values are outside its
+    domain, or where the emulator takes too long for a large case."""
     try:
         ran = [original.run(run.case.name, inputs, r) for r in range(state.repeats.original)]
         _look("original", ran, run, state)
         _clean(ran, "CP7008", "CP7010", run)
-        outputs: list[Outputs] = [r.outputs for r in ran]
+        outputs = [order.begin(ran[0].outputs)]
+        outputs += [order.original(r.outputs, k) for k, r in enumerate(ran[1:], 1)]
         for arg, lane in output_lanes(spec):
             skip = unwritten(arg, lane, outputs)
             if state.order_dependent or same_bits(outputs[0], outputs[1], arg, lane, skip):
@@ -241,7 +248,12 @@ def _original(
             ran = [original.run(run.case.name, inputs, repeat)]
             _look("original", ran, run, state)
             _clean(ran, "CP7008", "CP7010", run)
-            outputs.append(ran[0].outputs)
+            outputs.append(order.original(ran[0].outputs, repeat))
+    except CountError as e:
+        raise Verdicted("CP7028", f"{run}: {e}") from e
+    except MisfitError as e:
+        words = f"{run}: another run of the original: {e}"
+        raise Verdicted(_UNSTEADY[state.device][0], words, status=Status.ORIGINAL_SUSPECT) from e
     except SideError as e:
         finding = Verdicted(e.code, f"{run}: {e.message}", None)
         if e.how != "refused" or e.code in SUSPECT:
@@ -264,7 +276,7 @@ def _drop(run: Run, state: _State, why: str) -> NoReturn:
     raise _Skipped(f"skipped: {why}")
 
 
-def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int) -> Outputs:
+def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int, order: Order) -> Outputs:
     try:
         ran = port.run(run.case.name, inputs, repeat)
     except SideError as e:
@@ -276,7 +288,10 @@ def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int) -> O
         raise Verdicted("CP7041", f"{run}: {ran.strayed[0]} ran on another stream than was given")
     _look("port", [ran], run, state)
     _clean([ran], "CP7007", "CP7009", run)
-    return ran.outputs
+    try:
+        return order.port(ran.outputs, repeat)
+    except (MisfitError, CountError) as e:
+        raise Verdicted("CP7012", f"{run}: {e}") from e
 
 
 def _look(side: SideName, ran: Sequence[SideRan], run: Run, state: _State) -> None:
@@ -347,30 +362,14 @@ def _repeats(
         raise Verdicted(_UNSTEADY[state.device][1], words)
 
 
-def _tells(spec: Spec, state: _State, arg: BufferArg, lane: Lane, inputs: Inputs, original: Outputs) -> bool:
-    """Whether this run tells the output from null answers; the constant comes from the first run's output."""
-    values = view(original[arg.name], lane)
-    if not len(values):
-        return True  # nothing to tell
-    constant = state.constants.setdefault(lane.name, values[0].copy())
-    fooled = fooled_by(arg, lane, spec, inputs.data, original, constant, spec.tolerance)
-    if fooled:
-        state.fooled.setdefault(lane.name, fooled)
-        return False
-    state.told.add(lane.name)
-    return True
-
-
 def _conclude(spec: Spec, state: _State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
         raise Verdicted("CP7022", "no case of those asked for was launched")
     if not any(output_lanes(spec)):
         raise Verdicted("CP7017", "the spec lists no output: nothing was compared")
-    blind = [lane.name for _, lane in output_lanes(spec) if lane.name not in state.told]
-    if blind:
-        why = "; ".join(f"{n}: {state.fooled.get(n, 'never more than 0 elements')} passes" for n in blind)
-        raise Verdicted("CP7017", why)
+    if blind := state.telling.blind(spec):
+        raise Verdicted(*blind)
     if not any(r.counted for r in state.runs):
         raise Verdicted("CP7017", "in each run some output is blind")
     if spec.open_questions:

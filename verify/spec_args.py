@@ -112,16 +112,36 @@ class Memory(Filled):
     align: int | None = Field(default=None, ge=1, le=4096)
     """Its address is a multiple of so many bytes, a power of two. Left out: as its elements need it, and one
     case tries an address that is no more than that, unless the original fails there."""
+    order: Literal["fixed", "free"] = "fixed"
+    """`free`: its elements may stand in any order, as where atomics hand out the places. They are compared as
+    a multiset: each as often as in the original, by the usual rule of their type; NaN equals NaN."""
+    group: str | None = None
+    """Outputs of free order with the same group move together: element i of each is one tuple."""
+    count: Expr | None = None
+    """How many elements of free order count, from the first on; an expression that may also name an integer
+    output, for its first element (with `within`, for that of the row). The others are compared in place. Left
+    out: all that were written."""
+    within: Expr | None = None
+    """Length of the rows within which the order is free: a list per row, say. Left out: the whole buffer."""
 
     @field_validator("dtype")
     @classmethod
     def _known(cls, v: str | None) -> str | None:
         return None if v is None else lookup(v).name
 
-    @field_validator("elems")
+    @field_validator("elems", "count", "within")
     @classmethod
-    def _read(cls, v: Expr) -> Expr:
-        return readable(v)
+    def _read(cls, v: Expr | None) -> Expr | None:
+        return None if v is None else readable(v)
+
+    @model_validator(mode="after")
+    def _orders(self) -> Self:
+        if self.order == "free" and self.role not in ("out", "inout"):
+            raise ValueError(f'order = "free" is for outputs; this has the role {self.role}')
+        for name in ("group", "count", "within"):
+            if self.order != "free" and getattr(self, name) is not None:
+                raise ValueError(f'{name} belongs to outputs with order = "free"')
+        return self
 
     @model_validator(mode="after")
     def _one_layout(self) -> Self:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from verify import unordered
 from verify.expr import ExprError, names_of
 from verify.facts import Strict
 from verify.plan import plan, too_large
@@ -109,7 +110,7 @@ def _unusable(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str
     """What keeps any run from starting."""
     for case in spec.case:
         try:
-            resolve(spec, case)
+            unordered.check(spec, resolve(spec, case))
         except ExprError as e:
             yield lines.of(e.loc), str(e)
     if spec.tolerance.rule == "fp64" and not (target / "reference.py").exists():

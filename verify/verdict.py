@@ -168,6 +168,7 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         assert parity.parity is not None
         words = f"equals the original in {sum(r.counted for r in parity.parity.runs)} counted runs"
         words += " in the emulator" if parity.parity.device == "emulator" else ""
+        words += _compared(parity.parity)
         words += f"; {parity.parity.mutation.words}" if parity.parity.mutation is not None else ""
         words += _sanitized(got.get("sanitize"))
         bench = got.get("bench")
@@ -186,6 +187,12 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         (f"{s.stage}: {s.message}" for s in stages if s.status is Status.NOT_RUN), "nothing was asked for"
     )
     return Status.NOT_RUN, f"nothing: {reason}"
+
+
+def _compared(facts: ParityFacts) -> str:
+    """Which outputs were not compared element by element in place."""
+    free = [d.output for d in facts.outputs if d.compared]
+    return f"; {', '.join(free)} in any order" if free else ""
 
 
 def _sanitized(stage: StageResult | None) -> str:
