@@ -19,6 +19,9 @@ CODES: dict[str, str] = {
     "CP6008": "port.py handles exceptions",
     "CP6009": "port.py does something while it is imported",
     "CP6011": "the verdict that is to be replayed is damaged, too old, or about nothing that is here",
+    "CP6012": "every case launches blocks of the same size",
+    "CP6013": "a whole number that the kernel reads is the same in every case",
+    "CP6014": "no case has a grid so small that a loop over the grid comes to a second round",
     # compile
     "CP6101": "port.py raised an error while it was imported",
     "CP6102": "the DSL refused to compile the port",

@@ -5,9 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -15,64 +13,31 @@ import numpy.typing as npt
 from verify.culprit import in_words as culprits
 from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
-from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
 from verify.inputs import Lane, generate
 from verify.judge import Judged, Outputs, judge, output_lanes, same_bits, unwritten
-from verify.plan import REPEATS, Device, Repeats, Run, too_large
+from verify.parity_sides import (
+    UNSTEADY,
+    Skipped,
+    State,
+    Verdicted,
+    run_original,
+    run_port,
+    same_under_its_own_launch,
+)
+from verify.plan import Device, Run, too_large
 from verify.resolve import Resolved, resolve
-from verify.sides import Inputs, Side, SideError, SideRan
+from verify.sides import Inputs, Side, SideError
 from verify.spec import Spec
 from verify.spec_args import BufferArg
-from verify.statuses import SUSPECT, status_of
-from verify.telling import Telling, odd_ones_move
-from verify.unordered import CountError, MisfitError, Order, free_lanes
+from verify.statuses import status_of
+from verify.telling import odd_ones_move
+from verify.unordered import Order, free_lanes
 from verify.verdict import StageResult, Status
-from verify.worst import Worst
 
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
 _REFERENCE_ELEMENTS = 1 << 25
 _UNREFERENCED = frozenset({"special", "tiny"})  # values that float64 treats otherwise
-# Results that vary: the original's, the port's.
-_UNSTEADY: dict[Device, tuple[str, str]] = {"gpu": ("CP7016", "CP7015"), "emulator": ("CP8051", "CP8051")}
 Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]
-
-
-class Verdicted(Exception):  # noqa: N818  it ends the stage with a finding, it is no error of ours
-    """The stage is decided: `code` and words; `status` where it is not the code's own."""
-
-    def __init__(
-        self, code: str, message: str, line: int | None = None, status: Status | None = None
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.line = line
-        self.status = status or status_of(code)
-
-
-class _Skipped(Exception):  # noqa: N818  a run that proves nothing, and why
-    pass
-
-
-@dataclass(slots=True)
-class _State:
-    """What accumulates over the runs."""
-
-    order_dependent: bool
-    device: Device
-    explain: bool
-    runs: list[RunFacts] = field(default_factory=list)
-    noted: Noted = field(default_factory=Noted)
-    worst: Worst = field(default_factory=Worst)
-    free: dict[str, str] = field(default_factory=dict)  # how outputs of free order are compared
-    telling: Telling = field(default_factory=Telling)
-    dropped: dict[str, str] = field(default_factory=dict)
-    deterministic: bool = True
-    launched: int = 0
-
-    @property
-    def repeats(self) -> Repeats:
-        return REPEATS[self.device]
 
 
 def run_parity(
@@ -92,7 +57,7 @@ def run_parity(
     start = time.monotonic()
     # Float atomics add in any order: the original's own results may vary.
     atomics = built.features if built else {}
-    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
+    state = State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
     state.free = dict(free_lanes(spec))
     code: str | None = None
     message, line, status = "", None, Status.PASSED
@@ -139,7 +104,7 @@ def _one(
     original: Side,
     port: Side,
     reference: Reference | None,
-    state: _State,
+    state: State,
     atomics: bool,
 ) -> None:
     resolved = resolve(spec, run.case)
@@ -164,20 +129,21 @@ def _one(
     if why := too_large(resolved, state.device):
         record(False, why)
         return
-    if run.kind in state.dropped:
-        record(False, f"skipped: {state.dropped[run.kind]}")
+    if run.asks in state.dropped:
+        record(False, f"skipped: {state.dropped[run.asks]}")
         return
     with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
         inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder), run.shifted)
         order = Order(spec, resolved)
         try:
-            wanted = _original(spec, run, original, inputs, state, atomics, order)
-        except _Skipped as e:
+            wanted = run_original(spec, run, original, inputs, state, atomics, order)
+            same_under_its_own_launch(spec, run, original, inputs, state, order, wanted)
+            repeats = range(state.repeats.port[run.case.role])
+            got = [run_port(run, port, inputs, state, repeat, order) for repeat in repeats]
+        except Skipped as e:
             record(False, str(e))
             return
         state.launched += 1
-        repeats = range(state.repeats.port[run.case.role])
-        got = [_port(run, port, inputs, state, repeat, order) for repeat in repeats]
         expected: dict[str, npt.NDArray[np.float64]] = {}
         fits = sum(resolved.elems.values()) <= _REFERENCE_ELEMENTS
         if reference is not None and run.values not in _UNREFERENCED and fits:
@@ -214,7 +180,7 @@ def _whose(
     found: Judged,
     original: Side,
     port: Side,
-    state: _State,
+    state: State,
 ) -> str:
     """Which threads computed the first wrong element, in words; "" where that is not asked for or known."""
     if state.device != "emulator" or not state.explain or arg.order == "free":
@@ -222,95 +188,6 @@ def _whose(
     sides = [writer(s, run.case.name, inputs, resolved, arg, found) for s in (port, original)]
     state.worst.blame(found.lane.name, *sides)
     return culprits(*sides)
-
-
-def _original(
-    spec: Spec, run: Run, original: Side, inputs: Inputs, state: _State, atomics: bool, order: Order
-) -> list[Outputs]:
-    """Outputs of the original's repeats, in the order of the first. _Skipped where the values are outside its
-    domain, or where the emulator takes too long for a large case."""
-    try:
-        ran = [original.run(run.case.name, inputs, r) for r in range(state.repeats.original)]
-        _look("original", ran, run, state)
-        _clean(ran, "CP7008", "CP7010", run)
-        outputs = [order.begin(ran[0].outputs)]
-        outputs += [order.original(r.outputs, k) for k, r in enumerate(ran[1:], 1)]
-        for arg, lane in output_lanes(spec):
-            skip = unwritten(arg, lane, outputs)
-            if state.order_dependent or same_bits(outputs[0], outputs[1], arg, lane, skip):
-                continue
-            if not atomics:
-                words = f"{run}: {lane.name} differs between two runs"
-                raise Verdicted(_UNSTEADY[state.device][0], words, status=Status.ORIGINAL_SUSPECT)
-            state.order_dependent = True  # the order of its atomics shows in the results
-        more = range(state.repeats.original, state.repeats.spread[run.case.role])
-        for repeat in more if state.order_dependent else ():
-            ran = [original.run(run.case.name, inputs, repeat)]
-            _look("original", ran, run, state)
-            _clean(ran, "CP7008", "CP7010", run)
-            outputs.append(order.original(ran[0].outputs, repeat))
-    except CountError as e:
-        raise Verdicted("CP7028", f"{run}: {e}") from e
-    except MisfitError as e:
-        words = f"{run}: another run of the original: {e}"
-        raise Verdicted(_UNSTEADY[state.device][0], words, status=Status.ORIGINAL_SUSPECT) from e
-    except SideError as e:
-        finding = Verdicted(e.code, f"{run}: {e.message}", None)
-        if e.how != "refused" or e.code in SUSPECT:
-            original.restart()
-        if e.how == "timeout" and state.device == "emulator":
-            raise _Skipped(f"too large for the emulator: {e.message}") from e
-        if run.own or e.code not in SUSPECT:
-            raise finding from e
-        _drop(run, state, f"the original itself fails there: {e.message[:200]}")
-    except Verdicted as e:
-        if run.own:
-            raise
-        _drop(run, state, f"the original itself misbehaves there: {e.message[:200]}")
-    return outputs
-
-
-def _drop(run: Run, state: _State, why: str) -> NoReturn:
-    """Leave these values out from now on."""
-    state.dropped[run.kind] = why
-    raise _Skipped(f"skipped: {why}")
-
-
-def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int, order: Order) -> Outputs:
-    try:
-        ran = port.run(run.case.name, inputs, repeat)
-    except SideError as e:
-        raise Verdicted(e.code, f"{run}: {e.message}", e.line) from e
-    if ran.foreign:
-        words = f"{', '.join(ran.foreign)} changed, but no kernel of the port wrote there"
-        raise Verdicted("CP7041", f"{run}: {words} ({len(ran.launches)} launches)")
-    if ran.strayed:
-        raise Verdicted("CP7041", f"{run}: {ran.strayed[0]} ran on another stream than was given")
-    _look("port", [ran], run, state)
-    _clean([ran], "CP7007", "CP7009", run)
-    try:
-        return order.port(ran.outputs, repeat)
-    except (MisfitError, CountError) as e:
-        raise Verdicted("CP7012", f"{run}: {e}") from e
-
-
-def _look(side: SideName, ran: Sequence[SideRan], run: Run, state: _State) -> None:
-    """Note what the emulator saw; what no kernel may do ends the stage, whatever the values are."""
-    found = [f for r in ran for f in read_findings(side, run.case.name, r.findings)]
-    grave = gravest(found)
-    if grave is None or side == "port" or run.own:
-        state.noted.add(found)
-    if grave is not None:
-        line = grave.line if side == "port" and grave.file.endswith(".py") and grave.line else None
-        raise Verdicted(grave.code, f"{run}, {side}: {in_words(grave)}", line, status_of_finding(grave))
-
-
-def _clean(ran: Sequence[SideRan], overrun: str, changed: str, run: Run) -> None:
-    for r in ran:
-        if r.overrun:
-            raise Verdicted(overrun, f"{run}: outside {', '.join(r.overrun)}")
-        if r.changed:
-            raise Verdicted(changed, f"{run}: {', '.join(r.changed)}")
 
 
 def _expected(
@@ -344,7 +221,7 @@ def _never_launched(spec: Spec, run: Run, inputs: Inputs, got: list[Outputs], wa
 
 
 def _repeats(
-    state: _State,
+    state: State,
     run: Run,
     arg: BufferArg,
     lane: Lane,
@@ -359,10 +236,10 @@ def _repeats(
     if not state.order_dependent:
         record(False, f"{lane.name} changes from run to run")
         words = f"{run}: {lane.name} differs between {len(got)} runs on one input"
-        raise Verdicted(_UNSTEADY[state.device][1], words)
+        raise Verdicted(UNSTEADY[state.device][1], words)
 
 
-def _conclude(spec: Spec, state: _State) -> None:
+def _conclude(spec: Spec, state: State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
         raise Verdicted("CP7022", "no case of those asked for was launched")

@@ -52,6 +52,12 @@ class Run:
         return f"{kind}, held out" if self.held_out else kind
 
     @property
+    def asks(self) -> str:
+        """What is left out from now on where the original can't do it."""
+        _, _, others = self.case.name.partition("; ")
+        return f"{self.kind} with {others}" if self.held_out and others else self.kind
+
+    @property
     def held_out(self) -> bool:
         """True for a case that the spec does not list."""
         return self.case.name.startswith(HELD_OUT)
