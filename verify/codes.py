@@ -56,6 +56,7 @@ CODES: dict[str, str] = {
     "CP7027": "the original can't be built in double, as the spec wants its reference",
     "CP7028": "the spec's count of an output is no number of its elements",
     "CP7029": "an output varies so much from run to run that wrong elements would pass",
+    "CP7030": "the port leaves scratch memory changed that the original leaves as it was",
     "CP7031": "the original's machine code gives other values than its PTX means",
     "CP7032": "the port's machine code gives other values than its PTX means",
     "CP7041": "something else than the port's own kernels on the given stream did the work",

@@ -210,6 +210,7 @@ class ParityFacts(Strict):
     original_builder: str = ""
     open_questions: list[str] = Field(default_factory=list)
     findings: list[FindingFacts] = Field(default_factory=list)
+    not_compared: list[str] = Field(default_factory=list)  # scratch memory of the kernel's own
     doubts: list[DoubtFacts] = Field(default_factory=list)
     counts: CountFacts | None = None
     output_bits: dict[Literal["original", "port"], str] = Field(default_factory=dict)

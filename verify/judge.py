@@ -23,7 +23,7 @@ Outputs: TypeAlias = Mapping[str, Bytes]
 def output_lanes(spec: Spec) -> Iterator[tuple[BufferArg, Lane]]:
     """Every lane of every out and inout buffer."""
     for arg in spec.buffers:
-        if arg.role != "in":
+        if arg.compared:
             for lane in lanes(arg):
                 yield arg, lane
 

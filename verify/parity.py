@@ -59,6 +59,7 @@ def run_parity(
     atomics = built.features if built else {}
     state = State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
     state.free = dict(free_lanes(spec))
+    state.restored = {a.name for a in spec.buffers if a.role == "scratch" and not a.poisoned}
     code: str | None = None
     message, line, status = "", None, Status.PASSED
     try:
@@ -79,6 +80,7 @@ def run_parity(
         original_builder=builder,
         open_questions=[f"{q.code}: {q.text}" for q in spec.open_questions],
         findings=state.noted.all,
+        not_compared=[a.name for a in spec.buffers if a.role == "scratch"],
     )
     return StageResult(
         stage="parity",
@@ -149,6 +151,7 @@ def _one(
         if reference is not None and run.values not in _UNREFERENCED and fits:
             expected = order.reference(_expected(spec, run, reference, inputs, wanted))
         _never_launched(spec, run, inputs, got, wanted)
+        _scratch(spec, run, inputs, got, wanted, state)
         for arg, lane in output_lanes(spec):
             found = judge(
                 arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent
@@ -188,6 +191,20 @@ def _whose(
     sides = [writer(s, run.case.name, inputs, resolved, arg, found) for s in (port, original)]
     state.worst.blame(found.lane.name, *sides)
     return culprits(*sides)
+
+
+def _scratch(
+    spec: Spec, run: Run, inputs: Inputs, got: list[Outputs], wanted: list[Outputs], state: State
+) -> None:
+    """Note which scratch memory each side leaves as it was: the next launch may count on it."""
+    for arg in spec.buffers:
+        if arg.role != "scratch" or arg.poisoned:
+            continue
+        before = inputs.data[arg.name]
+        if not all(np.array_equal(o[arg.name], before) for o in wanted):
+            state.restored.discard(arg.name)
+        if not all(np.array_equal(o[arg.name], before) for o in got):
+            state.left.setdefault(arg.name, str(run))
 
 
 def _expected(
@@ -249,6 +266,9 @@ def _conclude(spec: Spec, state: State) -> None:
         raise Verdicted(*blind)
     if not any(r.counted for r in state.runs):
         raise Verdicted("CP7017", "in each run some output is blind")
+    for name, where in state.left.items():
+        if name in state.restored:
+            raise Verdicted("CP7030", f"{where}: {name} is left as it was by the original, not by the port")
     if spec.open_questions:
         q = spec.open_questions[0]
         raise Verdicted("CP7018", f"values agree, but {len(spec.open_questions)} open: {q.code}: {q.text}")

@@ -51,6 +51,8 @@ class State:
     noted: Noted = field(default_factory=Noted)
     worst: Worst = field(default_factory=Worst)
     free: dict[str, str] = field(default_factory=dict)  # how outputs of free order are compared
+    restored: set[str] = field(default_factory=set)  # scratch memory that the original leaves as it was
+    left: dict[str, str] = field(default_factory=dict)  # what the port leaves otherwise, and the first run
     telling: Telling = field(default_factory=Telling)
     dropped: dict[str, str] = field(default_factory=dict)
     deterministic: bool = True

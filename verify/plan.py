@@ -92,7 +92,7 @@ REPEATS: Mapping[Device, Repeats] = {
 def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") -> list[Run]:
     """The runs in order: boundary shapes first, since they find most for least."""
     chosen = [c for c in spec.case if not cases or c.name in cases]
-    filled = [lane for arg in spec.buffers if arg.role != "out" for lane in lanes(arg)]
+    filled = [lane for arg in spec.buffers if not arg.poisoned for lane in lanes(arg)]
     free = any(lane.varies for lane in filled)
     ranges = any(lane.ranges for lane in filled)
     runs: list[Run] = []

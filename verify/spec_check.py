@@ -126,7 +126,7 @@ def _unusable(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str
 
 def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
     """What would fail later: files that are missing, a port that takes other arguments, no output."""
-    if not any(a.role != "in" for a in spec.buffers):
+    if not any(a.compared for a in spec.buffers):
         yield lines.of(("arg", 0)), "no buffer has the role out or inout: there is nothing to compare"
     if not (target / spec.original.source).is_file():
         yield lines.of(("original", "source")), f"no file {spec.original.source}"

@@ -80,7 +80,7 @@ def _thin(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
         yield lines.of(("case", 0)), "no boundary case: wrong masks and bounds may not show"
     if len({tuple(sorted(c.sizes.items())) for c in spec.case}) == 1 and len(spec.case) > 1:
         yield lines.of(("case", 0)), "all cases have the same sizes"
-    floats = any(lane.dtype.is_float for a in spec.buffers if a.role != "in" for lane in lanes(a))
+    floats = any(lane.dtype.is_float for a in spec.buffers if a.compared for lane in lanes(a))
     if floats and spec.tolerance.rule is None and not (target / "reference.py").exists():
         words = "no reference.py: float outputs are compared with the original's within a fixed tolerance"
         words += '; rule = "double" would take the original in double for one'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -13,7 +14,7 @@ from verify.inputs import Bytes, Lane, decode, lanes, view
 from verify.judge import output_lanes
 from verify.spec import Spec, Tolerance
 from verify.spec_args import BufferArg
-from verify.tolerance import Comparison, compare
+from verify.tolerance import compare
 from verify.unordered import Order
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -23,15 +24,23 @@ _ELEMENTS = 1 << 20  # null answers are tried on the first so many elements
 # Of the elements in a wrong place that the tolerance alone would tell, so many must be told for all that the
 # original's own results vary.
 _TOLD = 0.5
+_HINTS = {
+    "zeros": '; if the kernel is to write zeros, say means = "fill"',
+    "a constant": '; if the kernel is to write one value, say means = "fill"',
+    "a copy": '; if the kernel is to copy, say means = "copy"',
+    "as it was before": '; for a counter or lock of the kernel\'s own, role = "scratch"',
+}
+# Null answers that are no objection where the spec says so.
+_MEANT = {"fill": ("zeros", "a constant"), "copy": ("a copy of ",)}
 
 
 @dataclass(slots=True)
 class Telling:
     """What the runs of a comparison can tell. `told` are outputs that some run tells from null answers,
-    `fooled` null answers that would pass, `vague` outputs whose results vary too much, and why."""
+    `fooled` in how many runs which null answers would pass, `vague` why an output varies too much."""
 
     told: set[str] = field(default_factory=set)
-    fooled: dict[str, str] = field(default_factory=dict)
+    fooled: dict[str, Counter[str]] = field(default_factory=dict)
     vague: dict[str, str] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
 
@@ -52,7 +61,7 @@ class Telling:
             fooled = _fooled_by(arg, lane, spec, inputs, wanted[0], constant, order)
             vague = _vague(arg, lane, wanted, spec.tolerance, together) if varies else ""
             if fooled:
-                self.fooled.setdefault(lane.name, fooled)
+                self.fooled.setdefault(lane.name, Counter()).update(fooled)
                 why = why or "a null answer would pass here"
             elif vague:
                 self.vague.setdefault(lane.name, vague)
@@ -68,9 +77,15 @@ class Telling:
         if vague:
             return "CP7029", "; ".join(f"{n}: {self.vague[n]}" for n in vague)
         if untold:
-            why = (f"{n}: {self.fooled.get(n, 'never more than 0 elements')} passes" for n in untold)
-            return "CP7017", "; ".join(why)
+            return "CP7017", "; ".join(self._untold(n) for n in untold)
         return None
+
+    def _untold(self, name: str) -> str:
+        if name not in self.fooled:
+            return f"{name} has no elements in any run"
+        what = self.fooled[name].most_common(1)[0][0]
+        hint = _HINTS.get(what, _HINTS["a copy"] if what.startswith("a copy of ") else "")
+        return f"in every run {name} could be {what} and pass{hint}"
 
 
 def _moves(arg: BufferArg, lane: Lane, wanted: Sequence[Outputs]) -> bool:
@@ -107,25 +122,24 @@ def _vague(arg: BufferArg, lane: Lane, wanted: Sequence[Outputs], tolerance: Tol
 
 def _fooled_by(
     arg: BufferArg, lane: Lane, spec: Spec, inputs: Outputs, original: Outputs, constant: Array, order: Order
-) -> str:
-    """The first null answer that would pass for this output, or ""."""
+) -> list[str]:
+    """The null answers that would pass for this output."""
     kept = order.telling(arg) if arg.order == "free" else None
     values = view(original[arg.name], lane)
     wanted = (values if kept is None else values[kept])[:_ELEMENTS]
     if not len(wanted):
-        return "an empty output"
+        return ["an empty output"]
+    passing = []
     if kept is not None:
         wanted = _sorted(wanted, lane)
     for what, answer in _null_answers(arg, lane, spec, inputs, wanted, constant, kept):
+        if arg.means is not None and what.startswith(_MEANT[arg.means]):
+            continue
         if kept is not None:
             answer = _sorted(answer, lane)
-        if not _judged(answer, wanted, lane, spec.tolerance).bad:
-            return what
-    return ""
-
-
-def _judged(answer: Array, wanted: Array, lane: Lane, tolerance: Tolerance) -> Comparison:
-    return compare(answer, wanted, lane.dtype, tolerance)
+        if not compare(answer, wanted, lane.dtype, spec.tolerance).bad:
+            passing.append(what)
+    return passing
 
 
 def _sorted(values: Array, lane: Lane) -> Array:
@@ -156,7 +170,7 @@ def _null_answers(
                 values = values[kept] if len(values) == len(kept) else values[:0]
             values = values[: len(wanted)]
             if len(values) == len(wanted):
-                what = "its own input" if source is arg else f"a copy of {other.name}"
+                what = "as it was before" if source is arg else f"a copy of {other.name}"
                 yield what, np.ascontiguousarray(values)
     alone = lane.dtype.is_float and kept is not None and len(wanted) > 1
     if alone and not any(not x.dtype.is_float for x in _mates(arg, spec)):

@@ -50,7 +50,7 @@ def counters(spec: Spec) -> dict[str, BufferArg]:
     return {
         a.name: a
         for a in spec.buffers
-        if a.role in ("out", "inout") and a.order != "free" and a.dtype and not lookup(a.dtype).is_float
+        if a.compared and a.order != "free" and a.dtype and not lookup(a.dtype).is_float
     }
 
 

@@ -190,9 +190,12 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
 
 
 def _compared(facts: ParityFacts) -> str:
-    """Which outputs were not compared element by element in place."""
+    """What was not compared element by element in place."""
     free = [d.output for d in facts.outputs if d.compared]
-    return f"; {', '.join(free)} in any order" if free else ""
+    words = f"; {', '.join(free)} in any order" if free else ""
+    if facts.not_compared:
+        words += f"; scratch memory not compared: {', '.join(facts.not_compared)}"
+    return words
 
 
 def _sanitized(stage: StageResult | None) -> str:

@@ -209,14 +209,14 @@ def told(spec: Spec, inputs: Mapping[str, Any], *wanted: Mapping[str, Any]) -> t
 def test_a_copy_of_an_input_in_another_order_is_a_null_answer() -> None:
     spec = spec_of(buffer("x", role="in"), buffer("v", more=FREE), n=4)
     why, telling = told(spec, outputs(x=f(1, 2, 3, 5)), outputs(v=f(5, 2, 1, 3)))
-    assert (why, telling.fooled) == ("a null answer would pass here", {"v": "a copy of x"})
+    assert (why, [*telling.fooled["v"]]) == ("a null answer would pass here", ["a copy of x"])
     assert told(spec, outputs(x=f(1, 2, 3, 5)), outputs(v=f(5, 2, 1, 4)))[0] == ""
 
 
 def test_values_so_dense_that_a_loss_would_pass_prove_nothing() -> None:
     spec = spec_of(buffer("v", more=FREE), n=5000)
     dense = np.linspace(1, 1.01, 5000, dtype=np.float32)
-    assert told(spec, {}, outputs(v=dense))[1].fooled == {"v": "one element lost and another doubled"}
+    assert told(spec, {}, outputs(v=dense))[1].fooled["v"] == {"one element lost and another doubled": 1}
     wide = np.linspace(1, 1000, 5000, dtype=np.float32)
     assert told(spec, {}, outputs(v=wide))[1].told == {"v"}
 
