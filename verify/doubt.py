@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.facts import DoubtFacts, RunFacts
-from verify.findings import SideName, gravest, in_words, read_findings
+from verify.findings import SideName, gravest, read_findings
 from verify.inputs import Lane, decode, generate, view
 from verify.judge import Outputs, bits, judge, output_lanes
 from verify.levels import DEFAULT
+from verify.notes import in_words
 from verify.parity import Reference
 from verify.plan import Run, plan, too_large
 from verify.resolve import resolve

@@ -14,9 +14,10 @@ from pydantic import Field
 
 from verify.counts import SideCounts, counts_of, one_side
 from verify.facts import FindingFacts, Strict
-from verify.findings import Noted, gravest, in_words, read_findings
+from verify.findings import Noted, gravest, read_findings
 from verify.inputs import generate
 from verify.judge import Outputs, output_lanes, same_bits, unwritten
+from verify.notes import in_words
 from verify.original import BuildError, match_names
 from verify.original_side import build_original
 from verify.plan import too_large

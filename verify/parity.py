@@ -15,6 +15,7 @@ from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
 from verify.inputs import Lane, generate
 from verify.judge import Judged, Outputs, judge, output_lanes, same_bits, unwritten
+from verify.notes import marked
 from verify.parity_sides import (
     UNSTEADY,
     Skipped,
@@ -79,7 +80,7 @@ def run_parity(
         original=built,
         original_builder=builder,
         open_questions=[f"{q.code}: {q.text}" for q in spec.open_questions],
-        findings=state.noted.all,
+        findings=marked(state.noted.all),
         not_compared=[a.name for a in spec.buffers if a.role == "scratch"],
     )
     return StageResult(

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from verify.facts import RunFacts
-from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
+from verify.findings import Noted, SideName, gravest, read_findings, status_of_finding
 from verify.heldout import own_launch
 from verify.judge import Outputs, judge, output_lanes, same_bits, unwritten
+from verify.notes import in_words
 from verify.plan import REPEATS, Device, Repeats, Run
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec

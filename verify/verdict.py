@@ -11,6 +11,7 @@ from verify.algorithm import AlgorithmDiff
 from verify.blame import blame
 from verify.codes import known
 from verify.facts import BenchFacts, CompileFacts, ParityFacts, SanitizeFacts, Strict
+from verify.notes import in_words, warned
 
 StageName = Literal["static", "compile", "parity", "sanitize", "bench"]
 STAGES: tuple[StageName, ...] = ("static", "compile", "parity", "sanitize", "bench")
@@ -171,6 +172,8 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         words += _compared(parity.parity)
         words += f"; {parity.parity.mutation.words}" if parity.parity.mutation is not None else ""
         words += _sanitized(got.get("sanitize"))
+        for f in warned(parity.parity.findings):
+            words += f"; warning: unlike the original, {f.code} {in_words(f)}"
         bench = got.get("bench")
         if bench is not None and bench.bench is not None:
             words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"
