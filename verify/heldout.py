@@ -3,7 +3,8 @@
 They are drawn from a digest of the port and the spec, so that the same files are judged alike, and no port
 can hold the answers to what its own bytes decide. Sizes stay within what the listed cases span, and keep what
 all of those have in common: a divisor, powers of two, which size is not larger than which, or divides it.
-Besides these there are other launches and other scalars, see `variants`.
+Besides these there are other launches and other scalars, see `variants`, and a call as users write it, see
+`plain_call`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from verify.spec_args import ScalarArg
 from verify.variants import launch_parameters, other_launches, other_whole_numbers
 
 _CASES = 2
+_PLAINLY = "tensors and its own launch"
 _GRID, _BLOCK = "launch.grid", "launch.block"  # as names of held-out cases call them
 _TRIES = 200
 
@@ -81,6 +83,7 @@ def _varied(
         name_of(several.sizes, {}, grid, block)
         for grid, block in other_launches(spec, several, takes, device == "emulator")
     ]
+    names += [name_of(several.sizes, plainly=True)] if takes else []
     if device == "emulator":  # elsewhere nobody sees what the original reads with them
         names += [name_of(small[0].sizes, {name: value}) for name, value in other_whole_numbers(spec)]
     return [c for c in (case_named(spec, name) for name in names) if _runs(spec, c, device)]
@@ -108,10 +111,12 @@ def name_of(
     scalars: Mapping[str, float] | None = None,
     grid: Dim3 | None = None,
     block: Dim3 | None = None,
+    plainly: bool = False,
 ) -> str:
     """The name of a case with these sizes, scalars and launch: it says all there is to it."""
     others = [f"{n}={v!r}" for n, v in (scalars or {}).items()]
     others += [f"{n}={'x'.join(map(str, v))}" for n, v in ((_GRID, grid), (_BLOCK, block)) if v is not None]
+    others += [_PLAINLY] if plainly else []
     name = HELD_OUT + ", ".join(f"{n}={v}" for n, v in sizes.items())
     return f"{name}; {', '.join(others)}" if others else name
 
@@ -124,7 +129,7 @@ def case_named(spec: Spec, name: str) -> Case:
     if not name.startswith(HELD_OUT):
         raise KeyError(name)
     sizes, _, others = name.removeprefix(HELD_OUT).partition("; ")
-    told = dict(_pairs(others))
+    told = dict(_pairs(others.removesuffix(_PLAINLY)))
     dims = {n: told.pop(n).split("x") for n in (_GRID, _BLOCK) if n in told}
     return Case(
         name=name,
@@ -134,6 +139,11 @@ def case_named(spec: Spec, name: str) -> Case:
         grid=[int(v) for v in dims[_GRID]] if _GRID in dims else None,
         block=[int(v) for v in dims[_BLOCK]] if _BLOCK in dims else None,
     )
+
+
+def called_plainly(case: Case) -> bool:
+    """True where a port is to be called as its users call it: with tensors, and without a launch."""
+    return case.name.startswith(HELD_OUT) and case.name.endswith(f"; {_PLAINLY}")
 
 
 def own_launch(case: Case) -> str:

@@ -71,7 +71,7 @@ def test_a_right_port_passes_and_says_where(verdicts: dict[str, Verdict]) -> Non
     parity, bench = right.stage("parity"), right.stage("bench")
     assert parity is not None and parity.parity is not None and bench is not None
     assert right.status is Status.PASSED
-    words = "equals the original in 17 counted runs in the emulator; sanitizers clean (emulator); "
+    words = "equals the original in 18 counted runs in the emulator; sanitizers clean (emulator); "
     assert right.proven == words + "speed not compared"
     assert parity.parity.device == "emulator"
     assert parity.parity.findings == []
