@@ -24,7 +24,8 @@ _BINARY: dict[str, int] = {
 _INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^"})
 _MAX_LENGTH = 2000
 _MAX_DEPTH = 60
-_BITS = 64  # no number of C has more
+_BITS = 64  # a shift by as many or more means nothing in C
+_MOST = 1 << 1024  # sizes do not wrap, but nor need they grow without end
 
 
 class ExprError(ValueError):
@@ -162,8 +163,8 @@ class _Evaluator:
             value = _APPLY[op](a, b)
         except (ZeroDivisionError, ValueError, OverflowError) as e:
             raise ExprError(f"{e} in '{self.text}'") from e
-        if isinstance(value, int) and abs(value) >= 1 << _BITS:
-            raise ExprError(f"a number of more than {_BITS} bits in '{self.text}'")
+        if isinstance(value, int) and abs(value) > _MOST:
+            raise ExprError(f"too large a number in '{self.text}'")
         return value
 
     def _unary(self, dry: bool) -> Number:
