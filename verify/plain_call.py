@@ -14,7 +14,7 @@ import numpy as np
 
 from verify.dtypes import lookup
 from verify.resolve import Resolved
-from verify.spec import Spec
+from verify.spec import LAUNCH, Spec
 
 MakeTensor = Callable[[int, int], Any]  # a tensor of bytes from an address and a size
 _TORCH = {
@@ -70,12 +70,12 @@ def on_gpu(address: int, size: int) -> Any:
 
 def left_out(entry: Callable[..., Any], resolved: Resolved, path: Path) -> set[str]:
     """Which of grid, block and smem a user may leave out and get the case's own: those with a fitting
-    default, and a grid that the entry works out itself."""
+    default, and a grid that the entry works out from its arguments."""
     known = {n: p.default for n, p in inspect.signature(entry).parameters.items()}
     own = {"block": resolved.block, "smem": resolved.smem}
     found = {n for n, value in own.items() if n in known and _axes(known[n]) == _axes(value)}
     follows = "block" in found or "block" not in known
-    if follows and known.get("grid", 0) is None and _asks_whether_none(path, entry.__name__, "grid"):
+    if follows and known.get("grid", 0) is None and _works_out(path, entry.__name__, "grid"):
         found.add("grid")
     return found
 
@@ -85,15 +85,28 @@ def _axes(value: Any) -> tuple[Any, ...]:
     return (*held, 1, 1)[: max(3, len(held))]
 
 
-def _asks_whether_none(path: Path, entry: str, name: str) -> bool:
-    """Whether a function's text has `name is None`: what it has as its default then is not the last word."""
+def _works_out(path: Path, entry: str, name: str) -> bool:
+    """Whether a function makes `name` from its arguments where that is None. A constant in its place is the
+    launch of the original's own sizes: no one can ask more of it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == entry]
-    return any(
-        isinstance(n, ast.Compare)
-        and isinstance(n.left, ast.Name)
-        and n.left.id == name
-        and any(isinstance(op, ast.Is | ast.IsNot) for op in n.ops)
-        for f in functions
-        for n in ast.walk(f)
-    )
+    function = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == entry), None)
+    if function is None:
+        return False
+    a = function.args
+    arguments = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)} - set(LAUNCH)
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.IfExp) and (op := _none_test(node.test, name)) is not None:
+            branch = node.body if isinstance(op, ast.Is) else node.orelse
+            parts = branch if isinstance(branch, list) else [branch]
+            used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+            if used & arguments:
+                return True
+    return False
+
+
+def _none_test(test: ast.expr, name: str) -> ast.cmpop | None:
+    """The operator of `name is None` or `name is not None`; None for another test."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or test.left.id != name:
+        return None
+    none = isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None
+    return test.ops[0] if none and isinstance(test.ops[0], ast.Is | ast.IsNot) else None

@@ -18,6 +18,7 @@ from verify.spec import Spec
 from verify.spec_file import parse_spec
 
 PLAINLY = name_of({"n": 700}, plainly=True)
+ALL = {"grid", "block", "smem"}
 BODY = "    SEEN.append((grid, block, smem, x, y))\n"
 
 
@@ -70,19 +71,13 @@ def test_empty_buffers_structs_and_globals_stay_addresses() -> None:
 @pytest.mark.parametrize(
     ("signature", "body", "omitted"),
     [
-        (
-            "grid=None, block=(256, 1, 1), smem=0",
-            "    if grid is None: grid = 1\n",
-            {"grid", "block", "smem"},
-        ),
-        (
-            "grid=None, block=256, smem=0",
-            "    grid = 1 if grid is not None else 2\n",
-            {"grid", "block", "smem"},
-        ),
+        ("grid=None, block=(256, 1, 1), smem=0", "    if grid is None: grid = n // 9\n", ALL),
+        ("grid=None, block=256, smem=0", "    grid = grid if grid is not None else n\n", ALL),
+        ("grid=None, block=256, smem=0", "    grid = n if grid is None else grid\n", ALL),
+        ("grid=None, block=256, smem=0", "    if grid is None: grid = 2048\n", {"block", "smem"}),
         ("grid=None, block=(256, 1, 1), smem=0", "", {"block", "smem"}),  # it needs one all the same
-        ("grid=None, block=(128, 1, 1), smem=0", "    if grid is None: grid = 1\n", {"smem"}),
-        ("grid=None, smem=0, block", "    if grid is None: grid = 1\n", {"smem"}),
+        ("grid=None, block=(128, 1, 1), smem=0", "    if grid is None: grid = n\n", {"smem"}),
+        ("grid=None, smem=0, block", "    if grid is None: grid = n\n", {"smem"}),
         ("grid, block=None, smem=None", "", set()),
     ],
 )
@@ -93,13 +88,13 @@ def test_what_of_the_launch_is_left_out(tmp_path: Path, signature: str, body: st
 
 def test_a_port_is_called_so_in_that_case_only(tmp_path: Path) -> None:
     made, path, seen = entry(
-        tmp_path, "grid=None, block=(256, 1, 1), smem=0", "    if grid is None: grid = 'own'\n"
+        tmp_path, "grid=None, block=(256, 1, 1), smem=0", "    if grid is None: grid = f'own {n}'\n"
     )
     memory = {n: np.zeros(1009, np.float32) for n in "xy"}
     for name in ("typical", PLAINLY):
         call_port(made, spec(), resolve(spec(), case_named(spec(), name)), addresses(memory), 0, path)
     (grid, _, _, x, _), (own, _, _, tensor, _) = seen
-    assert (grid, own) == ((4, 1, 1), "own")
+    assert (grid, own) == ((4, 1, 1), "own 700")
     assert x == memory["x"].ctypes.data == tensor.data_ptr()
 
 
