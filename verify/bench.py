@@ -23,6 +23,7 @@ from verify.rating import quantiles, rate, ratio_interval
 from verify.resolve import Resolved, resolve
 from verify.sides import ORIGINAL, ChildSide, Inputs, SideError, read_outputs
 from verify.spec import Case, Spec
+from verify.unordered import CountError, MisfitError, Order
 from verify.verdict import StageResult, Status
 
 _BENCH_SECONDS = 300.0
@@ -185,9 +186,16 @@ def _fault(
     """Why this case's times are those of no right launch, or None."""
     raw = reply["raw"]
     looked = [("", "")] if job.order_dependent else [("", ""), ("last_", "a call after the timed ones: ")]
+    case = next(c for c in job.spec.case if c.name == facts.case)
     for which, words in looked:
+        order = Order(job.spec, resolve(job.spec, case))
+        first, *others = outputs[f"{which}original"]
+        try:
+            wanted = [order.begin(first), *(order.original(o, 0) for o in others)]
+            got = [order.port(o, 0) for o in outputs[f"{which}port"]]
+        except (CountError, MisfitError) as e:
+            return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {words}{e}"
         for arg, lane in output_lanes(job.spec):
-            got, wanted = outputs[f"{which}port"], outputs[f"{which}original"]
             found = judge(arg, lane, got, wanted, job.spec.tolerance, None, job.order_dependent)
             if found.code is not None:
                 return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {words}{found.message}"

@@ -26,7 +26,7 @@ def poison_byte(arg: BufferArg, repeat: int) -> int:
 
 @dataclass(slots=True)
 class Ran:
-    """What one launch left. `outputs` holds the bytes of out and inout buffers."""
+    """What one launch left. `outputs` holds the bytes of all buffers that it may write to."""
 
     outputs: dict[str, Bytes] = field(default_factory=dict)
     overrun: list[str] = field(default_factory=list)  # buffers with a broken guard band
@@ -99,7 +99,7 @@ def run_once(
         size = resolved.elems[arg.name] * arg.element_bytes
         shift = arg.least_align if shifted and not arg.symbol else 0
         at = addresses[arg.name] = buffers.place(arg.name, size, shift)
-        if arg.role == "out":
+        if arg.poisoned:
             device.poison(at, poison_byte(arg, repeat), size)
         else:
             device.upload(at, inputs[arg.name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from verify.buffers import Buffers, Ran, run_once
 from verify.cubin import machine_code
 from verify.device import Bytes, CudaDevice, DeviceError
 from verify.emulator.ptx.module import PtxError
-from verify.heldout import case_named
+from verify.heldout import called_plainly, case_named
 from verify.inputs import decode, lanes, view
 from verify.jobs import Emit, JobError, describe, load_module
 from verify.levels import compile_at
 from verify.original import BuildError, NoCompilerError, OriginalKernel, build
+from verify.plain_call import MakeTensor, left_out, on_gpu, tensors
 from verify.portcall import bind
 from verify.resolve import Resolved, resolve
 from verify.spec import Spec
@@ -115,13 +116,26 @@ def entry_of(target: Path) -> tuple[Spec, Callable[..., Any]]:
 
 
 def call_port(
-    entry: Any, spec: Spec, resolved: Resolved, addresses: dict[str, int], stream: Any, path: Path
+    entry: Any,
+    spec: Spec,
+    resolved: Resolved,
+    addresses: dict[str, int],
+    stream: Any,
+    path: Path,
+    wrap: MakeTensor | None = None,
 ) -> None:
-    """One call of a port. JobError where it does not take the arguments or raises; DeviceError passes."""
+    """One call of a port; of a case that asks for it, as users call it, with tensors that `wrap` makes.
+    JobError where it does not take the arguments or raises; DeviceError passes."""
     try:
-        call = bind(entry, spec, resolved, addresses, stream)
+        given: Mapping[str, Any] = addresses
+        without: set[str] = set()
+        if called_plainly(resolved.case):
+            given, without = tensors(spec, resolved, addresses, wrap), left_out(entry, resolved, path)
+        call = bind(entry, spec, resolved, given, stream, without)
     except BindError as e:
         raise JobError("CP7021", str(e)) from e
+    except ValueError as e:
+        raise JobError("CP7003", f"ValueError: {e}") from e
     try:
         call()
     except (DeviceError, PtxError):
@@ -198,7 +212,7 @@ def run_port(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     path = Path(job["module"])
 
     def launch(addresses: dict[str, int]) -> None:
-        call_port(HELD.entry, spec, resolved, addresses, device.stream, path)
+        call_port(HELD.entry, spec, resolved, addresses, device.stream, path, on_gpu)
 
     try:
         ran = run_once(HELD.buffers, spec, resolved, inputs, job["repeat"], launch, job.get("shifted", False))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.facts import DoubtFacts, RunFacts
-from verify.findings import SideName, gravest, in_words, read_findings
+from verify.findings import SideName, gravest, read_findings
 from verify.inputs import Lane, decode, generate, view
 from verify.judge import Outputs, bits, judge, output_lanes
 from verify.levels import DEFAULT
+from verify.notes import in_words
 from verify.parity import Reference
 from verify.plan import Run, plan, too_large
 from verify.resolve import resolve
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec
+from verify.unordered import CountError, MisfitError, Order
 from verify.verdict import StageResult, Status
 
 _BOUNDARY_RUNS, _TYPICAL_RUNS = 2, 1
@@ -86,6 +88,7 @@ class _Meant:
     outputs: list[Outputs]
     exact: bool
     expected: Mapping[str, npt.NDArray[np.float64]]
+    order: Order  # of the first outputs; the others are in it too
 
 
 def examine(spec: Spec, runs: Sequence[Run], witness: Witness, reference: Reference | None) -> DoubtFacts:
@@ -138,7 +141,15 @@ def _mean(
     if grave is not None:
         return None, f"{grave.code} {in_words(grave)}", []
     exact = not (nature["free"] or ordered)
-    return _Meant([r.outputs for r in ran], exact, expected), "", list(nature["free"])
+    order = Order(spec, resolve(spec, run.case))
+    try:
+        outputs = [
+            order.begin(ran[0].outputs),
+            *(order.original(r.outputs, k) for k, r in enumerate(ran[1:], 1)),
+        ]
+    except (CountError, MisfitError) as e:
+        return None, str(e), []
+    return _Meant(outputs, exact, order.reference(expected), order), "", list(nature["free"])
 
 
 def _attempt(side: Side, run: Run, inputs: Inputs) -> SideRan | SideError:
@@ -149,12 +160,22 @@ def _attempt(side: Side, run: Run, inputs: Inputs) -> SideRan | SideError:
         return e
 
 
+def _ordered(got: SideRan | SideError, meant: _Meant) -> SideRan | SideError:
+    """The run in the order of what its PTX gives."""
+    if isinstance(got, SideError):
+        return got
+    try:
+        return replace(got, outputs=dict(meant.order.port(got.outputs, 0)))
+    except (CountError, MisfitError) as e:
+        return SideError("refused", "CP7012", str(e))
+
+
 def _steady(spec: Spec, run: Run, witness: Witness, inputs: Inputs, meant: _Meant) -> tuple[str, bool]:
     """How the machine code differs from the PTX in each of several runs; "" where one of them agrees, and
     whether that one has its very bits."""
     words = ""
     for _ in range(_CONFIRM):
-        got = _attempt(witness.machine, run, inputs)
+        got = _ordered(_attempt(witness.machine, run, inputs), meant)
         words = _difference(spec, got, meant)
         if not words:
             return "", isinstance(got, SideRan) and any(_equal(spec, got, o) for o in meant.outputs)
@@ -171,7 +192,7 @@ def _level_that_agrees(spec: Spec, run: Run, witness: Witness, inputs: Inputs, m
     try:
         for level in witness.levels:
             witness.at(level)
-            got = (_attempt(witness.machine, run, inputs) for _ in range(_CONFIRM))
+            got = (_ordered(_attempt(witness.machine, run, inputs), meant) for _ in range(_CONFIRM))
             if not any(_difference(spec, g, meant) for g in got):
                 return level
     except SideError:

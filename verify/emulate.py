@@ -14,9 +14,10 @@ from pydantic import Field
 
 from verify.counts import SideCounts, counts_of, one_side
 from verify.facts import FindingFacts, Strict
-from verify.findings import Noted, gravest, in_words, read_findings
+from verify.findings import Noted, gravest, read_findings
 from verify.inputs import generate
 from verify.judge import Outputs, output_lanes, same_bits, unwritten
+from verify.notes import in_words
 from verify.original import BuildError, match_names
 from verify.original_side import build_original
 from verify.plan import too_large
@@ -24,6 +25,7 @@ from verify.resolve import Resolved, resolve
 from verify.run import load_specs
 from verify.sides import EMULATED_ORIGINAL, ChildSide, Inputs, SideError
 from verify.spec import Case, Spec
+from verify.unordered import CountError, MisfitError, Order
 
 SCHEDULES = 3  # forward, reverse, one random order
 _LACKING = frozenset({"CP9003", "CP7106"})
@@ -145,7 +147,12 @@ def _case(spec: Spec, case: Case, request: Request, side: ChildSide, noted: Note
     for r in ran:
         noted.add(read_findings("original", case.name, r.findings))
     counts = counts_of(ran[0].opcodes, ran[0].touched) if request.count else None
-    outputs: list[Outputs] = [r.outputs for r in ran]
+    order = Order(spec, resolved)
+    try:
+        outputs: list[Outputs] = [order.begin(ran[0].outputs)]
+        outputs += [order.original(r.outputs, k) for k, r in enumerate(ran[1:], 1)]
+    except (CountError, MisfitError) as e:
+        raise SideError("refused", "CP7028" if isinstance(e, CountError) else "CP8051", str(e)) from e
     differ = [
         lane.name
         for arg, lane in output_lanes(spec)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from verify.counting import Watched, counted
-from verify.heldout import digest, held_out
+from verify.heldout import extra_runs
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
 from verify.original_side import build_original
@@ -52,7 +52,7 @@ class Slot:
             self.port.reload({"target": place, "module": module, "arch": self.arch})
             original, port = Watched(self.original), Watched(self.port)
             runs = plan(spec, options.cases, options.seed, "emulator")
-            runs += held_out(spec, options.cases, digest(target, spec, options.seed), "emulator")
+            runs += extra_runs(target, spec, options.cases, options.seed, "emulator")
             words, role = built.words, EMULATED_ORIGINAL
             try:
                 with reference_for(target, spec, options, self.original, role, self.arch) as reference:

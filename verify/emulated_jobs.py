@@ -210,7 +210,7 @@ def _touched(spec: Spec, addresses: Mapping[str, int]) -> dict[str, tuple[int, i
             assert held is not None
             state = held.state[addresses[arg.name] - held.base :]
             read, written = (state & READ) != 0, (state & WRITTEN) != 0
-            came = read & ~written if arg.role == "out" else read
+            came = read & ~written if arg.poisoned else read
             found[arg.name] = int(np.count_nonzero(came)), int(np.count_nonzero(written))
     return found
 
@@ -225,7 +225,7 @@ def _foreign(
         if arg.symbol or held is None:
             continue
         size = held.end - at if arg.name not in inputs else len(inputs[arg.name])
-        before = inputs[arg.name] if arg.role != "out" else poison_byte(arg, repeat)
+        before = inputs[arg.name] if not arg.poisoned else poison_byte(arg, repeat)
         unwritten = (held.state[at - held.base :][:size] & WRITTEN) == 0
         if np.any((HELD.device.download(at, size) != before) & unwritten):
             yield arg.name

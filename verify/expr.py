@@ -24,6 +24,8 @@ _BINARY: dict[str, int] = {
 _INTEGER_ONLY = frozenset({"%", "<<", ">>", "&", "|", "^"})
 _MAX_LENGTH = 2000
 _MAX_DEPTH = 60
+_BITS = 64  # a shift by as many or more means nothing in C
+_MOST = 1 << 1024  # sizes do not wrap, but nor need they grow without end
 
 
 class ExprError(ValueError):
@@ -46,6 +48,12 @@ def _rem(a: int, b: int) -> int:
     return a - b * int(_div(a, b))
 
 
+def _shift(a: int, by: int) -> int:
+    if not 0 <= by < _BITS:
+        raise ValueError(f"shift by {by}, which is not 0 to {_BITS - 1}")
+    return a
+
+
 def _ceil_div(a: int, b: int) -> int:
     return -((-a) // b)
 
@@ -65,8 +73,8 @@ _APPLY: dict[str, Callable[..., Number]] = {
     "*": lambda a, b: a * b,
     "/": _div,
     "%": _rem,
-    "<<": lambda a, b: a << min(b, 63),
-    ">>": lambda a, b: a >> b,
+    "<<": lambda a, b: _shift(a, b) << b,
+    ">>": lambda a, b: _shift(a, b) >> b,
     "&": lambda a, b: a & b,
     "|": lambda a, b: a | b,
     "^": lambda a, b: a ^ b,
@@ -152,9 +160,12 @@ class _Evaluator:
         if op in _INTEGER_ONLY and (isinstance(a, float) or isinstance(b, float)):
             raise ExprError(f"'{op}' needs integers in '{self.text}'")
         try:
-            return _APPLY[op](a, b)
+            value = _APPLY[op](a, b)
         except (ZeroDivisionError, ValueError, OverflowError) as e:
             raise ExprError(f"{e} in '{self.text}'") from e
+        if isinstance(value, int) and abs(value) > _MOST:
+            raise ExprError(f"too large a number in '{self.text}'")
+        return value
 
     def _unary(self, dry: bool) -> Number:
         op = self._peek()

@@ -62,7 +62,8 @@ class WriterFacts(Strict):
 
 
 class Difference(Strict):
-    """The worst of one output over all runs, against the original; `*_fp64` against reference.py."""
+    """The worst of one output over all runs, against the original; `*_fp64` against reference.py. `compared`
+    says as what, where it was not element by element in place."""
 
     output: str
     dtype: str
@@ -80,6 +81,7 @@ class Difference(Strict):
     port_value: str | None = None
     original_value: str | None = None
     unwritten_by_both: int = 0
+    compared: str | None = None
     port_error: ErrorFacts | None = None
     original_error: ErrorFacts | None = None
     port_writer: WriterFacts | None = None  # of the first bad element; in the emulator only
@@ -208,6 +210,7 @@ class ParityFacts(Strict):
     original_builder: str = ""
     open_questions: list[str] = Field(default_factory=list)
     findings: list[FindingFacts] = Field(default_factory=list)
+    not_compared: list[str] = Field(default_factory=list)  # scratch memory of the kernel's own
     doubts: list[DoubtFacts] = Field(default_factory=list)
     counts: CountFacts | None = None
     output_bits: dict[Literal["original", "port"], str] = Field(default_factory=dict)

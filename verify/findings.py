@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from verify.facts import FindingFacts
+from verify.notes import is_note
 from verify.verdict import Status
 
 SideName = Literal["original", "port"]
 
-# Told, but no reason to doubt a result: a race whose winner does not matter, and what right kernels are told
-# of too.
-_BENIGN = frozenset({"CP8013", "CP8062"})
 _TIMEOUT = "CP8041"
 
 
@@ -41,21 +39,11 @@ def gravest(found: Iterable[FindingFacts]) -> FindingFacts | None:
     return min(grave, key=lambda f: f.code == _TIMEOUT, default=None)
 
 
-def is_note(code: str) -> bool:
-    """True for what is told and fails nothing."""
-    return code in _BENIGN
-
-
 def status_of_finding(found: FindingFacts) -> Status:
     """The status of a target one of whose sides does this."""
     if found.side == "original":
         return Status.ORIGINAL_SUSPECT
     return Status.TIMEOUT if found.code == _TIMEOUT else Status.SANITIZER
-
-
-def in_words(found: FindingFacts) -> str:
-    """One line: what, and where in the source."""
-    return f"{found.message} ({found.file}:{found.line})" if found.line else f"{found.message} ({found.ptx})"
 
 
 class Noted:

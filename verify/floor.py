@@ -15,12 +15,13 @@ _MARGIN = 0.05
 
 
 def moved(spec: Spec, resolved: Resolved) -> tuple[int, int]:
-    """Bytes (read, written) by one launch, as the spec has it: inputs once, outputs once, inout both."""
+    """Bytes (read, written) by one launch, as the spec has it: inputs once, outputs once, inout both.
+    Scratch memory may stay in caches: none of it."""
     read = written = 0
     for a in spec.buffers:
         size = resolved.elems[a.name] * a.element_bytes
-        read += size if a.role != "out" else 0
-        written += size if a.role != "in" else 0
+        read += size if a.role in ("in", "inout") else 0
+        written += size if a.compared else 0
     return read, written
 
 

@@ -17,7 +17,7 @@ from verify.doubt import Witness, conclude, examine, runs_to_doubt
 from verify.environment import Gpu
 from verify.facts import DoubtFacts
 from verify.gpu_lock import GpuLock
-from verify.heldout import digest, held_out
+from verify.heldout import extra_runs
 from verify.levels import below
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
@@ -167,7 +167,7 @@ def _parity(
     slots: Slots | None,
 ) -> StageResult:
     runs = plan(spec, options.cases, options.seed)
-    runs += held_out(spec, options.cases, digest(target, spec, options.seed), "gpu")
+    runs += extra_runs(target, spec, options.cases, options.seed, "gpu")
     with (
         closing(ChildSide(ORIGINAL, load, gpu.arch, options.timeout)) as original,
         closing(ChildSide(ORIGINAL, {}, gpu.arch, options.timeout)) as numbers,

@@ -3,25 +3,31 @@
 They are drawn from a digest of the port and the spec, so that the same files are judged alike, and no port
 can hold the answers to what its own bytes decide. Sizes stay within what the listed cases span, and keep what
 all of those have in common: a divisor, powers of two, which size is not larger than which, or divides it.
+Besides these there are other launches and other scalars, see `variants`, and a call as users write it, see
+`plain_call`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from math import gcd
 from pathlib import Path
 
+from verify import unordered
 from verify.dtypes import lookup
 from verify.expr import ExprError, evaluate, names_of
 from verify.plan import HELD_OUT, Device, Run, is_big, too_large
-from verify.resolve import Resolved, resolve
+from verify.resolve import Dim3, Resolved, resolve
 from verify.spec import Case, Spec
 from verify.spec_args import ScalarArg
+from verify.variants import launch_parameters, other_launches, other_whole_numbers
 
 _CASES = 2
+_PLAINLY = "tensors and its own launch"
+_GRID, _BLOCK = "launch.grid", "launch.block"  # as names of held-out cases call them
 _TRIES = 200
 
 
@@ -33,9 +39,18 @@ def digest(target: Path, spec: Spec, seed: int) -> bytes:
     return own.digest()
 
 
-def held_out(spec: Spec, cases: Sequence[str], key: bytes, device: Device) -> list[Run]:
+def extra_runs(target: Path, spec: Spec, cases: Sequence[str], seed: int, device: Device) -> list[Run]:
+    """The held-out runs of a target. OSError where its files can't be read."""
+    takes = launch_parameters(target / spec.port.module, spec.port.entry)
+    return held_out(spec, cases, digest(target, spec, seed), device, takes)
+
+
+def held_out(
+    spec: Spec, cases: Sequence[str], key: bytes, device: Device, takes: frozenset[str] = frozenset()
+) -> list[Run]:
     """Runs of sizes that are not listed; none where only some cases are asked for, or where the listed cases
-    leave no room. For a fixed set of sizes still another seed."""
+    leave no room. For a fixed set of sizes still another seed. With other launches, where the port `takes`
+    grid and block, and other scalars."""
     listed = [c for c in spec.case if c.grid is None and c.block is None and c.role != "large"]
     if cases or not listed or any(c.sizes.keys() != listed[0].sizes.keys() for c in listed):
         return []
@@ -52,7 +67,26 @@ def held_out(spec: Spec, cases: Sequence[str], key: bytes, device: Device) -> li
     made = list(found.values())
     if made and (scalars := _other_scalars(rng, spec)):
         made.append(case_named(spec, name_of(made[0].sizes, scalars)))
+    made += _varied(spec, made, listed, takes, device)
     return [Run(case, rng.getrandbits(31), "spec") for case in made]
+
+
+def _varied(
+    spec: Spec, made: Sequence[Case], listed: Sequence[Case], takes: frozenset[str], device: Device
+) -> list[Case]:
+    """Small cases under other launches and, in the emulator, with other whole numbers."""
+    small = [c for c in (*made, *listed) if not c.scalars and _runs(spec, c, device)]
+    if not small:
+        return []
+    several = next((c for c in small if resolve(spec, c).grid[0] > 1), small[0])
+    names = [
+        name_of(several.sizes, {}, grid, block)
+        for grid, block in other_launches(spec, several, takes, device == "emulator")
+    ]
+    names += [name_of(several.sizes, plainly=True)] if takes else []
+    if device == "emulator":  # elsewhere nobody sees what the original reads with them
+        names += [name_of(small[0].sizes, {name: value}) for name, value in other_whole_numbers(spec)]
+    return [c for c in (case_named(spec, name) for name in names) if _runs(spec, c, device)]
 
 
 def _other_scalars(rng: random.Random, spec: Spec) -> dict[str, float]:
@@ -72,10 +106,19 @@ def _other_scalars(rng: random.Random, spec: Spec) -> dict[str, float]:
     return found
 
 
-def name_of(sizes: Mapping[str, int], scalars: Mapping[str, float] | None = None) -> str:
-    """The name of a case with these sizes and scalars: it says all there is to it."""
+def name_of(
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, float] | None = None,
+    grid: Dim3 | None = None,
+    block: Dim3 | None = None,
+    plainly: bool = False,
+) -> str:
+    """The name of a case with these sizes, scalars and launch: it says all there is to it."""
+    others = [f"{n}={v!r}" for n, v in (scalars or {}).items()]
+    others += [f"{n}={'x'.join(map(str, v))}" for n, v in ((_GRID, grid), (_BLOCK, block)) if v is not None]
+    others += [_PLAINLY] if plainly else []
     name = HELD_OUT + ", ".join(f"{n}={v}" for n, v in sizes.items())
-    return name + "; " + ", ".join(f"{n}={v!r}" for n, v in scalars.items()) if scalars else name
+    return f"{name}; {', '.join(others)}" if others else name
 
 
 def case_named(spec: Spec, name: str) -> Case:
@@ -85,22 +128,41 @@ def case_named(spec: Spec, name: str) -> Case:
             return case
     if not name.startswith(HELD_OUT):
         raise KeyError(name)
-    sizes, _, scalars = name.removeprefix(HELD_OUT).partition("; ")
+    sizes, _, others = name.removeprefix(HELD_OUT).partition("; ")
+    told = dict(_pairs(others.removesuffix(_PLAINLY)))
+    dims = {n: told.pop(n).split("x") for n in (_GRID, _BLOCK) if n in told}
     return Case(
         name=name,
         role="boundary",
         sizes={n: int(v) for n, v in _pairs(sizes)},
-        scalars={n: float(v) for n, v in _pairs(scalars)},
+        scalars={n: int(v) if v.lstrip("-").isdecimal() else float(v) for n, v in told.items()},
+        grid=[int(v) for v in dims[_GRID]] if _GRID in dims else None,
+        block=[int(v) for v in dims[_BLOCK]] if _BLOCK in dims else None,
     )
 
 
-def _pairs(text: str) -> list[list[str]]:
-    return [part.split("=") for part in text.split(", ") if part]
+def called_plainly(case: Case) -> bool:
+    """True where a port is to be called as its users call it: with tensors, and without a launch."""
+    return case.name.startswith(HELD_OUT) and case.name.endswith(f"; {_PLAINLY}")
+
+
+def own_launch(case: Case) -> str:
+    """The name of the same case under the spec's own launch, or "" where it has that itself."""
+    if not case.name.startswith(HELD_OUT) or (case.grid is None and case.block is None):
+        return ""
+    return name_of(case.sizes)
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for part in text.split(", ") if text else ():
+        name, _, value = part.partition("=")
+        yield name, value
 
 
 def _runs(spec: Spec, case: Case, device: Device) -> bool:
     try:
         resolved: Resolved = resolve(spec, case)
+        unordered.check(spec, resolved)
     except ExprError:
         return False
     small = device == "gpu" or not is_big(spec, case)

@@ -143,7 +143,7 @@ def scalar_value(value: int | float, dtype: DType) -> int | float | bool:
 
 
 def generate(spec: Spec, resolved: Resolved, seed: int, values: Values) -> dict[str, Bytes]:
-    """Bytes of every in and inout buffer. The same arguments give the same bytes.
+    """Bytes of every buffer that a run finds filled. The same arguments give the same bytes.
 
     `values` other than "spec" replace only lanes that are free to vary (see Lane.varies); "rising" and "few"
     also order and repeat values of lanes that have a range.
@@ -151,7 +151,7 @@ def generate(spec: Spec, resolved: Resolved, seed: int, values: Values) -> dict[
     return {
         arg.name: contents(arg, resolved.elems[arg.name], resolved, seed, values)
         for arg in spec.buffers
-        if arg.role != "out"
+        if not arg.poisoned
     }
 
 

@@ -157,6 +157,6 @@ def wider_roles(spec: Spec, seen: Sequence[CaseSeen]) -> dict[str, Role]:
     found: dict[str, Role] = {}
     for arg in spec.buffers:
         ways = {t.role for s in seen for run in s.runs if (t := run.get(arg.name))} - {"unused"}
-        if arg.role != "inout" and ways - {arg.role}:
+        if arg.role not in ("inout", "scratch") and ways - {arg.role}:
             found[arg.name] = "inout"
     return found

@@ -5,9 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -15,63 +13,32 @@ import numpy.typing as npt
 from verify.culprit import in_words as culprits
 from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
-from verify.findings import Noted, SideName, gravest, in_words, read_findings, status_of_finding
-from verify.inputs import Lane, generate, view
-from verify.judge import Judged, Outputs, fooled_by, judge, output_lanes, same_bits, unwritten
-from verify.plan import REPEATS, Device, Repeats, Run, too_large
+from verify.inputs import Lane, generate
+from verify.judge import Judged, Outputs, judge, output_lanes, same_bits, unwritten
+from verify.notes import marked
+from verify.parity_sides import (
+    UNSTEADY,
+    Skipped,
+    State,
+    Verdicted,
+    run_original,
+    run_port,
+    same_under_its_own_launch,
+)
+from verify.plan import Device, Run, too_large
 from verify.resolve import Resolved, resolve
-from verify.sides import Inputs, Side, SideError, SideRan
+from verify.sides import Inputs, Side, SideError
 from verify.spec import Spec
 from verify.spec_args import BufferArg
-from verify.statuses import SUSPECT, status_of
+from verify.statuses import status_of
+from verify.telling import odd_ones_move
+from verify.unordered import Order, free_lanes
 from verify.verdict import StageResult, Status
-from verify.worst import Worst
 
 # Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
 _REFERENCE_ELEMENTS = 1 << 25
 _UNREFERENCED = frozenset({"special", "tiny"})  # values that float64 treats otherwise
-# Results that vary: the original's, the port's.
-_UNSTEADY: dict[Device, tuple[str, str]] = {"gpu": ("CP7016", "CP7015"), "emulator": ("CP8051", "CP8051")}
 Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]
-
-
-class Verdicted(Exception):  # noqa: N818  it ends the stage with a finding, it is no error of ours
-    """The stage is decided: `code` and words; `status` where it is not the code's own."""
-
-    def __init__(
-        self, code: str, message: str, line: int | None = None, status: Status | None = None
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.line = line
-        self.status = status or status_of(code)
-
-
-class _Skipped(Exception):  # noqa: N818  a run that proves nothing, and why
-    pass
-
-
-@dataclass(slots=True)
-class _State:
-    """What accumulates over the runs."""
-
-    order_dependent: bool
-    device: Device
-    explain: bool
-    runs: list[RunFacts] = field(default_factory=list)
-    noted: Noted = field(default_factory=Noted)
-    worst: Worst = field(default_factory=Worst)
-    told: set[str] = field(default_factory=set)  # outputs that some run can tell from null answers
-    fooled: dict[str, str] = field(default_factory=dict)
-    constants: dict[str, Any] = field(default_factory=dict)
-    dropped: dict[str, str] = field(default_factory=dict)
-    deterministic: bool = True
-    launched: int = 0
-
-    @property
-    def repeats(self) -> Repeats:
-        return REPEATS[self.device]
 
 
 def run_parity(
@@ -91,7 +58,9 @@ def run_parity(
     start = time.monotonic()
     # Float atomics add in any order: the original's own results may vary.
     atomics = built.features if built else {}
-    state = _State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
+    state = State(spec.tolerance.order_dependent or bool(atomics.get("float_atomics")), device, explain)
+    state.free = dict(free_lanes(spec))
+    state.restored = {a.name for a in spec.buffers if a.role == "scratch" and not a.poisoned}
     code: str | None = None
     message, line, status = "", None, Status.PASSED
     try:
@@ -111,7 +80,8 @@ def run_parity(
         original=built,
         original_builder=builder,
         open_questions=[f"{q.code}: {q.text}" for q in spec.open_questions],
-        findings=state.noted.all,
+        findings=marked(state.noted.all),
+        not_compared=[a.name for a in spec.buffers if a.role == "scratch"],
     )
     return StageResult(
         stage="parity",
@@ -137,7 +107,7 @@ def _one(
     original: Side,
     port: Side,
     reference: Reference | None,
-    state: _State,
+    state: State,
     atomics: bool,
 ) -> None:
     resolved = resolve(spec, run.case)
@@ -162,42 +132,48 @@ def _one(
     if why := too_large(resolved, state.device):
         record(False, why)
         return
-    if run.kind in state.dropped:
-        record(False, f"skipped: {state.dropped[run.kind]}")
+    if run.asks in state.dropped:
+        record(False, f"skipped: {state.dropped[run.asks]}")
         return
     with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
         inputs = Inputs(generate(spec, resolved, run.seed, run.values), Path(folder), run.shifted)
+        order = Order(spec, resolved)
         try:
-            wanted = _original(spec, run, original, inputs, state, atomics)
-        except _Skipped as e:
+            wanted = run_original(spec, run, original, inputs, state, atomics, order)
+            same_under_its_own_launch(spec, run, original, inputs, state, order, wanted)
+            repeats = range(state.repeats.port[run.case.role])
+            got = [run_port(run, port, inputs, state, repeat, order) for repeat in repeats]
+        except Skipped as e:
             record(False, str(e))
             return
         state.launched += 1
-        got = [_port(run, port, inputs, state, repeat) for repeat in range(state.repeats.port[run.case.role])]
         expected: dict[str, npt.NDArray[np.float64]] = {}
         fits = sum(resolved.elems.values()) <= _REFERENCE_ELEMENTS
         if reference is not None and run.values not in _UNREFERENCED and fits:
-            expected = _expected(spec, run, reference, inputs, wanted)
+            expected = order.reference(_expected(spec, run, reference, inputs, wanted))
         _never_launched(spec, run, inputs, got, wanted)
-        told = True
+        _scratch(spec, run, inputs, got, wanted, state)
         for arg, lane in output_lanes(spec):
             found = judge(
                 arg, lane, got, wanted, spec.tolerance, expected.get(lane.name), state.order_dependent
             )
-            state.worst.note(found)
+            state.worst.note(found, state.free.get(lane.name, ""))
             if found.code is not None:
                 record(False, found.message)
+                if found.code == "CP7013" and state.order_dependent and odd_ones_move(arg, lane, wanted):
+                    words = f"NaN and infinities of {lane.name} stand elsewhere in each run of the original"
+                    raise Verdicted("CP7029", f"{run}: {words}")
                 whose = _whose(run, resolved, inputs, arg, found, original, port, state)
                 raise Verdicted(found.code, f"{run}: {found.message}{whose}")
             _repeats(state, run, arg, lane, got, wanted, record)
-            told &= _tells(spec, state, arg, lane, inputs, wanted[0])
+        why = state.telling.look(spec, inputs.data, wanted, order, state.order_dependent)
     if not any(len(wanted[0][arg.name]) for arg, _ in output_lanes(spec)):
         record(False, "no output has elements")
         return
-    notes = [] if told else ["a null answer would pass here"]
+    notes = [why] if why else []
     if reference is not None and not expected:
         notes.append("no fp64 reference here" + ("" if fits else ": too large"))
-    record(told, "; ".join(notes))
+    record(not why, "; ".join(notes))
 
 
 def _whose(
@@ -208,94 +184,28 @@ def _whose(
     found: Judged,
     original: Side,
     port: Side,
-    state: _State,
+    state: State,
 ) -> str:
     """Which threads computed the first wrong element, in words; "" where that is not asked for or known."""
-    if state.device != "emulator" or not state.explain:
-        return ""
+    if state.device != "emulator" or not state.explain or arg.order == "free":
+        return ""  # of free order, the port's element lies elsewhere
     sides = [writer(s, run.case.name, inputs, resolved, arg, found) for s in (port, original)]
     state.worst.blame(found.lane.name, *sides)
     return culprits(*sides)
 
 
-def _original(
-    spec: Spec, run: Run, original: Side, inputs: Inputs, state: _State, atomics: bool
-) -> list[Outputs]:
-    """Outputs of the original's repeats. _Skipped where the values are outside its domain, or where the
-    emulator takes too long for a large case."""
-    try:
-        ran = [original.run(run.case.name, inputs, r) for r in range(state.repeats.original)]
-        _look("original", ran, run, state)
-        _clean(ran, "CP7008", "CP7010", run)
-        outputs: list[Outputs] = [r.outputs for r in ran]
-        for arg, lane in output_lanes(spec):
-            skip = unwritten(arg, lane, outputs)
-            if state.order_dependent or same_bits(outputs[0], outputs[1], arg, lane, skip):
-                continue
-            if not atomics:
-                words = f"{run}: {lane.name} differs between two runs"
-                raise Verdicted(_UNSTEADY[state.device][0], words, status=Status.ORIGINAL_SUSPECT)
-            state.order_dependent = True  # the order of its atomics shows in the results
-        more = range(state.repeats.original, state.repeats.spread[run.case.role])
-        for repeat in more if state.order_dependent else ():
-            ran = [original.run(run.case.name, inputs, repeat)]
-            _look("original", ran, run, state)
-            _clean(ran, "CP7008", "CP7010", run)
-            outputs.append(ran[0].outputs)
-    except SideError as e:
-        finding = Verdicted(e.code, f"{run}: {e.message}", None)
-        if e.how != "refused" or e.code in SUSPECT:
-            original.restart()
-        if e.how == "timeout" and state.device == "emulator":
-            raise _Skipped(f"too large for the emulator: {e.message}") from e
-        if run.own or e.code not in SUSPECT:
-            raise finding from e
-        _drop(run, state, f"the original itself fails there: {e.message[:200]}")
-    except Verdicted as e:
-        if run.own:
-            raise
-        _drop(run, state, f"the original itself misbehaves there: {e.message[:200]}")
-    return outputs
-
-
-def _drop(run: Run, state: _State, why: str) -> NoReturn:
-    """Leave these values out from now on."""
-    state.dropped[run.kind] = why
-    raise _Skipped(f"skipped: {why}")
-
-
-def _port(run: Run, port: Side, inputs: Inputs, state: _State, repeat: int) -> Outputs:
-    try:
-        ran = port.run(run.case.name, inputs, repeat)
-    except SideError as e:
-        raise Verdicted(e.code, f"{run}: {e.message}", e.line) from e
-    if ran.foreign:
-        words = f"{', '.join(ran.foreign)} changed, but no kernel of the port wrote there"
-        raise Verdicted("CP7041", f"{run}: {words} ({len(ran.launches)} launches)")
-    if ran.strayed:
-        raise Verdicted("CP7041", f"{run}: {ran.strayed[0]} ran on another stream than was given")
-    _look("port", [ran], run, state)
-    _clean([ran], "CP7007", "CP7009", run)
-    return ran.outputs
-
-
-def _look(side: SideName, ran: Sequence[SideRan], run: Run, state: _State) -> None:
-    """Note what the emulator saw; what no kernel may do ends the stage, whatever the values are."""
-    found = [f for r in ran for f in read_findings(side, run.case.name, r.findings)]
-    grave = gravest(found)
-    if grave is None or side == "port" or run.own:
-        state.noted.add(found)
-    if grave is not None:
-        line = grave.line if side == "port" and grave.file.endswith(".py") and grave.line else None
-        raise Verdicted(grave.code, f"{run}, {side}: {in_words(grave)}", line, status_of_finding(grave))
-
-
-def _clean(ran: Sequence[SideRan], overrun: str, changed: str, run: Run) -> None:
-    for r in ran:
-        if r.overrun:
-            raise Verdicted(overrun, f"{run}: outside {', '.join(r.overrun)}")
-        if r.changed:
-            raise Verdicted(changed, f"{run}: {', '.join(r.changed)}")
+def _scratch(
+    spec: Spec, run: Run, inputs: Inputs, got: list[Outputs], wanted: list[Outputs], state: State
+) -> None:
+    """Note which scratch memory each side leaves as it was: the next launch may count on it."""
+    for arg in spec.buffers:
+        if arg.role != "scratch" or arg.poisoned:
+            continue
+        before = inputs.data[arg.name]
+        if not all(np.array_equal(o[arg.name], before) for o in wanted):
+            state.restored.discard(arg.name)
+        if not all(np.array_equal(o[arg.name], before) for o in got):
+            state.left.setdefault(arg.name, str(run))
 
 
 def _expected(
@@ -329,7 +239,7 @@ def _never_launched(spec: Spec, run: Run, inputs: Inputs, got: list[Outputs], wa
 
 
 def _repeats(
-    state: _State,
+    state: State,
     run: Run,
     arg: BufferArg,
     lane: Lane,
@@ -344,35 +254,22 @@ def _repeats(
     if not state.order_dependent:
         record(False, f"{lane.name} changes from run to run")
         words = f"{run}: {lane.name} differs between {len(got)} runs on one input"
-        raise Verdicted(_UNSTEADY[state.device][1], words)
+        raise Verdicted(UNSTEADY[state.device][1], words)
 
 
-def _tells(spec: Spec, state: _State, arg: BufferArg, lane: Lane, inputs: Inputs, original: Outputs) -> bool:
-    """Whether this run tells the output from null answers; the constant comes from the first run's output."""
-    values = view(original[arg.name], lane)
-    if not len(values):
-        return True  # nothing to tell
-    constant = state.constants.setdefault(lane.name, values[0].copy())
-    fooled = fooled_by(arg, lane, spec, inputs.data, original, constant, spec.tolerance)
-    if fooled:
-        state.fooled.setdefault(lane.name, fooled)
-        return False
-    state.told.add(lane.name)
-    return True
-
-
-def _conclude(spec: Spec, state: _State) -> None:
+def _conclude(spec: Spec, state: State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
         raise Verdicted("CP7022", "no case of those asked for was launched")
     if not any(output_lanes(spec)):
         raise Verdicted("CP7017", "the spec lists no output: nothing was compared")
-    blind = [lane.name for _, lane in output_lanes(spec) if lane.name not in state.told]
-    if blind:
-        why = "; ".join(f"{n}: {state.fooled.get(n, 'never more than 0 elements')} passes" for n in blind)
-        raise Verdicted("CP7017", why)
+    if blind := state.telling.blind(spec):
+        raise Verdicted(*blind)
     if not any(r.counted for r in state.runs):
         raise Verdicted("CP7017", "in each run some output is blind")
+    for name, where in state.left.items():
+        if name in state.restored:
+            raise Verdicted("CP7030", f"{where}: {name} is left as it was by the original, not by the port")
     if spec.open_questions:
         q = spec.open_questions[0]
         raise Verdicted("CP7018", f"values agree, but {len(spec.open_questions)} open: {q.code}: {q.text}")

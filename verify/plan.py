@@ -52,6 +52,12 @@ class Run:
         return f"{kind}, held out" if self.held_out else kind
 
     @property
+    def asks(self) -> str:
+        """What is left out from now on where the original can't do it."""
+        _, _, others = self.case.name.partition("; ")
+        return f"{self.kind} with {others}" if self.held_out and others else self.kind
+
+    @property
     def held_out(self) -> bool:
         """True for a case that the spec does not list."""
         return self.case.name.startswith(HELD_OUT)
@@ -86,7 +92,7 @@ REPEATS: Mapping[Device, Repeats] = {
 def plan(spec: Spec, cases: Sequence[str], seed: int, device: Device = "gpu") -> list[Run]:
     """The runs in order: boundary shapes first, since they find most for least."""
     chosen = [c for c in spec.case if not cases or c.name in cases]
-    filled = [lane for arg in spec.buffers if arg.role != "out" for lane in lanes(arg)]
+    filled = [lane for arg in spec.buffers if not arg.poisoned for lane in lanes(arg)]
     free = any(lane.varies for lane in filled)
     ranges = any(lane.ranges for lane in filled)
     runs: list[Run] = []

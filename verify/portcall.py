@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from verify.dtypes import lookup
@@ -14,7 +14,7 @@ from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 from verify.specialise import BindError
 
 
-def values_of(spec: Spec, resolved: Resolved, addresses: dict[str, int]) -> dict[str, Any]:
+def values_of(spec: Spec, resolved: Resolved, addresses: Mapping[str, Any]) -> dict[str, Any]:
     """Value by port parameter: structs flattened to `<arg>_<field>`, buffers as addresses, symbols last."""
     plain: dict[str, Any] = {}
     symbols: dict[str, Any] = {}
@@ -35,13 +35,19 @@ def values_of(spec: Spec, resolved: Resolved, addresses: dict[str, int]) -> dict
 
 
 def bind(
-    entry: Callable[..., Any], spec: Spec, resolved: Resolved, addresses: dict[str, int], stream: Any
+    entry: Callable[..., Any],
+    spec: Spec,
+    resolved: Resolved,
+    addresses: Mapping[str, Any],
+    stream: Any,
+    without: Collection[str] = (),
 ) -> Callable[[], None]:
     """A call of the port for this case, ready to repeat. BindError where its signature does not fit.
 
     By name where the names fit; otherwise by position, since a port may have to rename a parameter. Grid,
-    block and dynamic shared memory are passed where the entry takes them: a port may choose its own. The
-    stream is always passed, as its raw handle, an int; constants of the spec by keyword.
+    block and dynamic shared memory are passed where the entry takes them, but those it is called `without`:
+    a port may choose its own. The stream is always passed, as its raw handle, an int; constants of the spec
+    by keyword.
     """
     values = values_of(spec, resolved, addresses)
     known = set(inspect.signature(entry).parameters)
@@ -55,7 +61,7 @@ def bind(
             "smem": resolved.smem,
             "stream": int(stream),
         }.items()
-        if k in known
+        if k in known and k not in without
     }
     if "stream" not in launch:
         raise BindError(f"the entry lacks the parameter stream; it has {sorted(known)}")

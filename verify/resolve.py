@@ -12,6 +12,8 @@ from verify.spec import Case, Spec
 from verify.spec_args import BufferArg, Expr, ScalarArg, StructArg
 
 Dim3 = tuple[int, int, int]
+_MOST_BYTES = 1 << 40  # of one buffer: no device has as much
+_MOST_BLOCKS = (2**31 - 1, 65535, 65535)  # of CUDA's grids; a block has fewer threads anyhow
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ def resolve(spec: Spec, case: Case) -> Resolved:
         for b in held:
             with _told(f"case '{case.name}', elems of '{b.name}'", "arg", i, "elems"):
                 elems[b.name] = _count(b.elems, names)
+                if elems[b.name] * b.element_bytes > _MOST_BYTES:
+                    raise ExprError(f"'{b.elems}' is {elems[b.name]}: more memory than there is")
     dims: list[Dim3] = []
     for what, own, common in (
         ("grid", case.grid, spec.launch.grid),
@@ -93,5 +97,7 @@ def _dims(what: str, texts: list[Expr], names: dict[str, Number], loc: tuple[str
     for i, text in enumerate(texts):
         with _told(f"{what}[{i}]", *loc):
             found.append(_count(text, names))
+        if found[-1] > _MOST_BLOCKS[i]:
+            raise ExprError(f"{what}[{i}] is {found[-1]}, more than {_MOST_BLOCKS[i]}", loc)
     x, y, z = found
     return x, y, z

@@ -56,7 +56,7 @@ class Sets:
     @property
     def inout(self) -> bool:
         """True where a second launch on one set would start from the results of the first."""
-        return any(a.role == "inout" for a in self.spec.buffers)
+        return any(a.role != "in" and not a.poisoned for a in self.spec.buffers)
 
     @property
     def shared_outputs(self) -> bool:
@@ -64,9 +64,9 @@ class Sets:
         return any(a.role != "in" and a.name in self.symbols for a in self.spec.buffers)
 
     def restore(self, everything: bool = False) -> None:
-        """Copy the first values back, on the device's stream: into inout buffers, or into all inputs."""
+        """Copy the first values back, on the device's stream: into what a launch changes, or everywhere."""
         for arg in self.spec.buffers:
-            if arg.role == "inout" or (everything and arg.role == "in"):
+            if not arg.poisoned and (everything or arg.role != "in"):
                 for at in self._places(arg):
                     size = self.sizes[arg.name]
                     if size:
@@ -74,9 +74,9 @@ class Sets:
                         self.device.call("cuMemcpyDtoDAsync", at, source, size, self.device.stream)
 
     def poison(self) -> None:
-        """Fill the outputs of every set, on the device's stream."""
+        """Poison what is to be poisoned in every set, on the device's stream."""
         for arg in self.spec.buffers:
-            if arg.role == "out" and self.sizes[arg.name]:
+            if arg.poisoned and self.sizes[arg.name]:
                 for at in self._places(arg):
                     byte, size = poison_byte(arg, 0), self.sizes[arg.name]
                     self.device.call("cuMemsetD8Async", at, byte, size, self.device.stream)

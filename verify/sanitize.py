@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from verify.facts import FindingFacts, SanitizeFacts, ToolFacts
-from verify.findings import gravest, in_words, status_of_finding
+from verify.findings import gravest, status_of_finding
+from verify.notes import in_words
 from verify.resolve import Resolved, resolve
 from verify.sanitizer_reports import Three, Told
 from verify.spec import Case, Spec

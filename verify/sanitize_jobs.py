@@ -88,7 +88,7 @@ def _once(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, Any]:
             size = resolved.elems[arg.name] * arg.element_bytes
             # The driver refuses to give nothing; a byte is the least that has an address.
             addresses[arg.name] = buffers.place(arg.name, max(1, size))
-            if arg.role != "out":
+            if not arg.poisoned:
                 device.upload(addresses[arg.name], inputs[arg.name])
         device.synchronize()
         launch(spec, resolved, addresses)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from verify.codes import CODES
 from verify.facts import FindingFacts, ToolFacts
-from verify.findings import Noted, SideName, gravest, is_note, read_findings
+from verify.findings import Noted, SideName, gravest, read_findings
 from verify.inputs import generate
 from verify.isolate import ChildDiedError, ChildTimeoutError
+from verify.notes import is_note
 from verify.options import Options
 from verify.plan import too_large
 from verify.resolve import Resolved, resolve

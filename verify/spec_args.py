@@ -10,7 +10,8 @@ from verify.dtypes import lookup
 from verify.expr import names_of
 
 Expr = int | float | str
-Role = Literal["in", "out", "inout"]
+Role = Literal["in", "out", "inout", "scratch"]
+_FILLING = frozenset({"init", "low", "high", "values"})
 _INITS = ("normal", "uniform", "small_int", "zeros", "ones", "arange", "permutation")
 
 
@@ -104,7 +105,9 @@ class Memory(Filled):
     elems: Expr
     """How many elements; an expression."""
     role: Role
-    """`in` is read-only and checked for it, `out` is poisoned before each run, `inout` is both."""
+    """`in` is read-only and checked for it, `out` is poisoned before each run, `inout` is both. `scratch` is
+    for the kernel's own use: a counter, a lock, partial sums. It is filled where `init` or `values` say how,
+    else poisoned, and not compared; only what the original leaves as it was, the port must too."""
     size: int | None = Field(default=None, gt=0)
     """Bytes of an element, where elements are structs; then there are fields and no dtype."""
     fields: list[ElementField] = []
@@ -112,16 +115,57 @@ class Memory(Filled):
     align: int | None = Field(default=None, ge=1, le=4096)
     """Its address is a multiple of so many bytes, a power of two. Left out: as its elements need it, and one
     case tries an address that is no more than that, unless the original fails there."""
+    means: Literal["fill", "copy"] | None = None
+    """That so plain an answer is meant: `fill` where the kernel writes one value everywhere, `copy` where it
+    copies an input. Otherwise an output that zeros, a constant or a copy would get right proves nothing
+    (CP7017)."""
+    order: Literal["fixed", "free"] = "fixed"
+    """`free`: its elements may stand in any order, as where atomics hand out the places. They are compared as
+    a multiset: each as often as in the original, by the usual rule of their type; NaN equals NaN."""
+    group: str | None = None
+    """Outputs of free order with the same group move together: element i of each is one tuple."""
+    count: Expr | None = None
+    """How many elements of free order count, from the first on; an expression that may also name an integer
+    output, for its first element (with `within`, for that of the row). The others are compared in place. Left
+    out: all that were written."""
+    within: Expr | None = None
+    """Length of the rows within which the order is free: a list per row, say. Left out: the whole buffer."""
 
     @field_validator("dtype")
     @classmethod
     def _known(cls, v: str | None) -> str | None:
         return None if v is None else lookup(v).name
 
-    @field_validator("elems")
+    @field_validator("elems", "count", "within")
     @classmethod
-    def _read(cls, v: Expr) -> Expr:
-        return readable(v)
+    def _read(cls, v: Expr | None) -> Expr | None:
+        return None if v is None else readable(v)
+
+    @property
+    def compared(self) -> bool:
+        """True for outputs: what it holds afterwards is compared with the original's."""
+        return self.role in ("out", "inout")
+
+    @property
+    def poisoned(self) -> bool:
+        """True where a run finds nothing of meaning in it."""
+        filled = any(f.model_fields_set & _FILLING for f in (self, *self.fields))
+        return self.role == "out" or (self.role == "scratch" and not filled)
+
+    @model_validator(mode="after")
+    def _meant(self) -> Self:
+        if self.means is not None and not self.compared:
+            raise ValueError(f"means is for outputs; this has the role {self.role}")
+        return self
+
+    @model_validator(mode="after")
+    def _orders(self) -> Self:
+        if self.order == "free" and not self.compared:
+            raise ValueError(f'order = "free" is for outputs; this has the role {self.role}')
+        for name in ("group", "count", "within"):
+            if self.order != "free" and getattr(self, name) is not None:
+                raise ValueError(f'{name} belongs to outputs with order = "free"')
+        return self
 
     @model_validator(mode="after")
     def _one_layout(self) -> Self:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from verify.expr import ExprError, names_of
+from verify import unordered
+from verify.expr import ExprError
 from verify.facts import Strict
 from verify.plan import plan, too_large
 from verify.resolve import Resolved, resolve
-from verify.spec import LAUNCH, Case, Spec, Tolerance
-from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
+from verify.spec import LAUNCH, Case, Spec
+from verify.spec_args import BufferArg, StructArg
 from verify.spec_file import Lines, SpecError, parse_spec, text_of
+from verify.spec_weak import weaknesses
 
 
 class Remark(Strict):
@@ -26,9 +28,11 @@ class Remark(Strict):
     line: int
     level: Literal["error", "warning"]
     message: str
+    code: str | None = None
 
     def __str__(self) -> str:
         note = "warning: " if self.level == "warning" else ""
+        note += f"{self.code} " if self.code else ""
         return f"{self.path}:{self.line}: {note}{self.message}"
 
 
@@ -88,11 +92,15 @@ def examine(target: Path) -> Examined:
     found += [(line, what, "error") for line, what in _unusable(target, spec, lines)]
     found += [(line, what, "error") for line, what in _unfit(target, spec, lines)]
     broken = bool(found)
-    found += [(line, what, "warning") for line, what in _weak(target, spec, lines)]
+    remarks = [Remark(path=path, line=n, level=level, message=what) for n, what, level in found]
+    remarks += [
+        Remark(path=path, line=n, level="warning", message=what, code=code)
+        for n, what, code in weaknesses(target, spec, lines)
+    ]
     return Examined(
         target=str(target),
         ok=not broken,
-        remarks=[Remark(path=path, line=n, level=level, message=what) for n, what, level in found],
+        remarks=remarks,
         cases=[] if broken else [_numbers(spec, c) for c in spec.case],
     )
 
@@ -109,7 +117,7 @@ def _unusable(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str
     """What keeps any run from starting."""
     for case in spec.case:
         try:
-            resolve(spec, case)
+            unordered.check(spec, resolve(spec, case))
         except ExprError as e:
             yield lines.of(e.loc), str(e)
     if spec.tolerance.rule == "fp64" and not (target / "reference.py").exists():
@@ -118,7 +126,7 @@ def _unusable(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str
 
 def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
     """What would fail later: files that are missing, a port that takes other arguments, no output."""
-    if not any(a.role != "in" for a in spec.buffers):
+    if not any(a.compared for a in spec.buffers):
         yield lines.of(("arg", 0)), "no buffer has the role out or inout: there is nothing to compare"
     if not (target / spec.original.source).is_file():
         yield lines.of(("original", "source")), f"no file {spec.original.source}"
@@ -156,57 +164,6 @@ def _parameters(spec: Spec) -> list[str]:
         else:
             (symbols if isinstance(arg, BufferArg) and arg.symbol else plain).append(name)
     return plain + symbols
-
-
-def _weak(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
-    """What a verdict would be worth less for."""
-    for i, q in enumerate(spec.question):
-        if not q.answer:
-            yield lines.of(("question", i)), f"an open question forbids PASSED: {q.code}: {q.text}"
-    used = _used(spec)
-    for i, case in enumerate(spec.case):
-        for size in case.sizes:
-            if size not in used:
-                yield lines.of(("case", i, "sizes")), f"case '{case.name}': no expression uses '{size}'"
-    usual = Tolerance()
-    for name in ("k", "atol", "rtol"):
-        value, default = getattr(spec.tolerance, name), getattr(usual, name)
-        if value is not None and value > (default or 0.0):
-            yield lines.of(("tolerance", name)), f"{name} = {value:g} allows more than the default"
-    if sum(c.role != "large" for c in spec.case) < 2:
-        yield lines.of(("case", 0)), "one small case: what other shapes would show does not show"
-    if not any(c.role == "boundary" for c in spec.case):
-        yield lines.of(("case", 0)), "no boundary case: wrong masks and bounds may not show"
-    if len({tuple(sorted(c.sizes.items())) for c in spec.case}) == 1 and len(spec.case) > 1:
-        yield lines.of(("case", 0)), "all cases have the same sizes"
-    floats = any(lane.dtype.is_float for a in spec.buffers if a.role != "in" for lane in _lanes(a))
-    if floats and spec.tolerance.rule is None and not (target / "reference.py").exists():
-        words = "no reference.py: float outputs are compared with the original's within a fixed tolerance"
-        words += '; rule = "double" would take the original in double for one'
-        yield lines.of(("tolerance",)), words
-
-
-def _lanes(arg: BufferArg) -> list[Any]:
-    from verify.inputs import lanes
-
-    return lanes(arg)
-
-
-def _used(spec: Spec) -> set[str]:
-    """Every name that an expression of the spec uses."""
-    texts: list[Any] = [*spec.launch.grid, *spec.launch.block, spec.launch.smem]
-    for case in spec.case:
-        texts += [*(case.grid or []), *(case.block or [])]
-    for arg in spec.arg:
-        if isinstance(arg, ScalarArg):
-            texts.append(arg.value)
-        elif isinstance(arg, StructArg):
-            texts += [f.buffer.elems if isinstance(f, PointerField) else f.value for f in arg.fields]
-    for b in spec.buffers:
-        texts.append(b.elems)
-        inits = [b.init, *(f.init for f in b.fields)]
-        texts += [t.removeprefix("index:") for t in inits if t.startswith("index:")]
-    return {name for text in texts for name in names_of(text)}
 
 
 def _numbers(spec: Spec, case: Case) -> CaseNumbers:

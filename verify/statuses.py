@@ -42,6 +42,6 @@ def status_of(code: str) -> Status:
     """The status that a parity code stands for."""
     if code in SUSPECT:
         return Status.ORIGINAL_SUSPECT
-    if code in ("CP7017", "CP7018", "CP7022"):
+    if code in ("CP7017", "CP7018", "CP7022", "CP7028", "CP7029"):
         return Status.AMBIGUOUS
     return _STATUS.get(code, Status.WRONG_VALUES)

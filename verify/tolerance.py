@@ -315,7 +315,7 @@ def _integers(port: Array, original: Array, same: bool, again: Sequence[Array]) 
     note = ""
     varies = any(not np.array_equal(a, original) for a in again)
     if bad and varies and np.array_equal(np.sort(port), np.sort(original)):
-        bad, note = 0, "compared as a set: the original puts the same values elsewhere in each run"
+        bad, note = 0, "a multiset: the original puts the same values elsewhere in each run"
     first = int(np.argmax(differ)) if bad else None
     distance = np.abs(port.astype(np.float64) - original.astype(np.float64))
     return Comparison(

@@ -11,6 +11,7 @@ from verify.algorithm import AlgorithmDiff
 from verify.blame import blame
 from verify.codes import known
 from verify.facts import BenchFacts, CompileFacts, ParityFacts, SanitizeFacts, Strict
+from verify.notes import in_words, warned
 
 StageName = Literal["static", "compile", "parity", "sanitize", "bench"]
 STAGES: tuple[StageName, ...] = ("static", "compile", "parity", "sanitize", "bench")
@@ -168,8 +169,11 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         assert parity.parity is not None
         words = f"equals the original in {sum(r.counted for r in parity.parity.runs)} counted runs"
         words += " in the emulator" if parity.parity.device == "emulator" else ""
+        words += _compared(parity.parity)
         words += f"; {parity.parity.mutation.words}" if parity.parity.mutation is not None else ""
         words += _sanitized(got.get("sanitize"))
+        for f in warned(parity.parity.findings):
+            words += f"; warning: unlike the original, {f.code} {in_words(f)}"
         bench = got.get("bench")
         if bench is not None and bench.bench is not None:
             words += f"; {bench.bench.ratio:.3f}x of the original's speed ({bench.bench.rating})"
@@ -186,6 +190,15 @@ def conclude(stages: list[StageResult]) -> tuple[Status, str]:
         (f"{s.stage}: {s.message}" for s in stages if s.status is Status.NOT_RUN), "nothing was asked for"
     )
     return Status.NOT_RUN, f"nothing: {reason}"
+
+
+def _compared(facts: ParityFacts) -> str:
+    """What was not compared element by element in place."""
+    free = [d.output for d in facts.outputs if d.compared]
+    words = f"; {', '.join(free)} in any order" if free else ""
+    if facts.not_compared:
+        words += f"; scratch memory not compared: {', '.join(facts.not_compared)}"
+    return words
 
 
 def _sanitized(stage: StageResult | None) -> str:

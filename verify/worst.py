@@ -18,10 +18,11 @@ class Worst:
     _differences: dict[str, Difference] = field(default_factory=dict)
     _errors: dict[str, tuple[Errors | None, Errors | None]] = field(default_factory=dict)
 
-    def note(self, found: Judged) -> None:
-        """Keep what one run showed of one output."""
+    def note(self, found: Judged, how: str = "") -> None:
+        """Keep what one run showed of one output; `how` in words where it was not compared in place."""
         c, name = found.comparison, found.lane.name
-        self.rules.add(c.rule)
+        how = how or c.note
+        self.rules.add(f"{c.rule}, in any order" if how else c.rule)
         self._add(name, c)
         before = self._differences.get(name)
         equal = c.bitwise_equal and (before is None or before.bitwise_equal)
@@ -49,6 +50,7 @@ class Worst:
             port_value=c.port_value,
             original_value=c.original_value,
             unwritten_by_both=found.unwritten_by_both,
+            compared=how or None,
         )
 
     def blame(self, name: str, port: WriterFacts | None, original: WriterFacts | None) -> None:

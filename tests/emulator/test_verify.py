@@ -39,6 +39,11 @@ PORTS: dict[str, tuple[str, str]] = {
     "after_a_death": (LINE, LINE),
     "wrong": (LINE, "y[i] = a * x[i] - y[i]"),
     "holds_a_number": (LINE, "y[i] = Float32(2.5) * x[i] + y[i]"),
+    "races_alone": (
+        "    i = bidx * bdimx + tidx\n",
+        "    i = bidx * bdimx + tidx\n    flag = cute.arch.alloc_smem(Float32, 1)\n    flag[0] = a\n"
+        "    cute.arch.sync_threads()\n    a = flag[0]\n",
+    ),
     "outside": ("while i < n:", "while i <= n:"),
 }
 
@@ -66,7 +71,7 @@ def test_a_right_port_passes_and_says_where(verdicts: dict[str, Verdict]) -> Non
     parity, bench = right.stage("parity"), right.stage("bench")
     assert parity is not None and parity.parity is not None and bench is not None
     assert right.status is Status.PASSED
-    words = "equals the original in 14 counted runs in the emulator; sanitizers clean (emulator); "
+    words = "equals the original in 18 counted runs in the emulator; sanitizers clean (emulator); "
     assert right.proven == words + "speed not compared"
     assert parity.parity.device == "emulator"
     assert parity.parity.findings == []
@@ -85,6 +90,18 @@ def test_a_port_that_ends_its_process_costs_only_itself(verdicts: dict[str, Verd
 def test_a_number_of_the_spec_in_the_port_is_found_out(verdicts: dict[str, Verdict]) -> None:
     found = verdicts["holds_a_number"]
     assert found.status is Status.WRONG_VALUES and "; a=" in found.proven
+
+
+def test_a_race_of_the_port_alone_that_changes_nothing_is_told(verdicts: dict[str, Verdict]) -> None:
+    found = verdicts["races_alone"]
+    parity = found.stage("parity")
+    assert found.status is Status.PASSED and parity is not None and parity.parity is not None, found.proven
+    (race,) = parity.parity.findings
+    lines = (Path(found.target) / "port.py").read_text().splitlines()
+    assert (race.code, race.side, race.inherited) == ("CP8013", "port", False)
+    assert lines[race.line - 1].strip() == "flag[0] = a"
+    assert f"unlike the original, CP8013 {race.message}" in found.proven
+    assert f"against block 0, thread 0 at port.py:{race.line}" in found.proven
 
 
 def test_wrong_values_are_told(verdicts: dict[str, Verdict]) -> None:

@@ -2,70 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Sequence
 
 from translator.analysis.access import Accesses, Shape, accesses
-from translator.analysis.allocated import allocations, given, rooms
+from translator.analysis.allocated import given, rooms
 from translator.analysis.blocks import block_arguments, dynamic_shared_bytes, uses_axis, uses_dynamic_shared
 from translator.analysis.cases import Case, Sized
-from translator.analysis.extents import DTYPES, Buffer, Extents, extents
+from translator.analysis.draft import Draft, Port
+from translator.analysis.draft_arguments import arguments, globals_
+from translator.analysis.extents import Extents, extents
 from translator.analysis.fields import leaves
 from translator.analysis.launch_shape import c_text, marked, names_in, number, poly_of, readable
 from translator.analysis.poly import Poly
-from translator.analysis.roles import Role, float_atomics, roles
+from translator.analysis.roles import float_atomics, roles
 from translator.analysis.settle import settle
 from translator.analysis.spec_text import key, quoted, table
-from translator.analysis.starts import shortest, source_values, start, unknown
 from translator.analysis.values import LAUNCHED, LOADED
-from translator.diag.codes import CODES
-from translator.diag.diagnostic import Sink, Span
+from translator.diag.diagnostic import Sink
 from translator.model import expr as x
-from translator.model.expr import Var
-from translator.model.kernel import Global, HostExpr, KernelModel, Launch
-from translator.model.types import BOOL, Pointer, Scalar, Struct
+from translator.model.kernel import HostExpr, KernelModel, Launch
 from translator.model.walk import walk_exprs
 
 _DEFAULT_BLOCK = 256
-_FLOATS = (0.5, 1.25, -0.75, 2.5)  # values of float arguments nobody gave, in turn
-
-
-class Port(Protocol):
-    """What the draft needs to know of the port."""
-
-    @property
-    def entry(self) -> str: ...
-    @property
-    def renames(self) -> tuple[tuple[str, str], ...]: ...
-    @property
-    def opt_level(self) -> int | None: ...
-
-
-@dataclass(slots=True)
-class _Draft:
-    model: KernelModel
-    sink: Sink
-    launch: Launch | None
-    grid: list[str] = field(default_factory=list)
-    block: list[str] = field(default_factory=list)
-    smem: str = "0"
-    sizes: dict[str, int | None] = field(default_factory=dict)  # name → value in the source, if constant
-    questions: list[tuple[str, str]] = field(default_factory=list)
-    assumed: list[tuple[str, object]] = field(default_factory=list)  # scalars nobody gave a value
-
-    def ask(self, code: str, at: Span | None = None, **args: str) -> None:
-        """A question in the spec, and a note in the report, at the kernel or where it comes from."""
-        text = CODES[code].message.format(**args)
-        if (code, text) not in self.questions:
-            self.questions.append((code, text))
-            self.sink.report(code, at or self.model.kernel.span, **args)
 
 
 def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     """The text of `spec.toml` for a lifted (not lowered) model and its port."""
-    draft = _Draft(model, sink, _best(model.launches))
+    draft = Draft(model, sink, _best(model.launches))
     everywhere = accesses(model, _unknown_grid(model, draft.launch))
     shape = _shape(draft, everywhere)
     found = accesses(model, shape)
@@ -74,8 +37,8 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     blocks = {s for p in shape.grid for s in p.symbols}
     described = extents(model, found, allocated, blocks, given(draft.model, draft.launch))
     use = roles(model)
-    args = _arguments(draft, described, use, found)
-    args += _globals(draft, described, use)
+    args = arguments(draft, described, use, found)
+    args += globals_(draft, described, use)
     if draft.assumed:
         names = ", ".join(name for name, _ in draft.assumed)
         draft.ask("CP3106", scalars=names, values=", ".join(str(n) for _, n in draft.assumed))
@@ -101,7 +64,7 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _settled(draft: _Draft, args: list[dict[str, object]], found: Accesses, described: Extents) -> list[Case]:
+def _settled(draft: Draft, args: list[dict[str, object]], found: Accesses, described: Extents) -> list[Case]:
     """The cases. What no case can satisfy is replaced in the draft and its `args`, and asked about."""
     named = _buffers_of(args)
     buffers = [b for _, b in named]
@@ -210,7 +173,7 @@ def _unknown_grid(model: KernelModel, launch: Launch | None) -> Shape:
     return Shape((x_, y_, z_), (block[0], block[1], block[2]))
 
 
-def _shape(draft: _Draft, free: Accesses) -> Shape:
+def _shape(draft: Draft, free: Accesses) -> Shape:
     """Fills in the draft's grid and block, and gives the launch as polynomials."""
     model, launch = draft.model, draft.launch
     name = model.kernel.name
@@ -250,7 +213,7 @@ def _shape(draft: _Draft, free: Accesses) -> Shape:
     return Shape((g[0], g[1], g[2]), (b[0], b[1], b[2]))
 
 
-def _invented(draft: _Draft, launch: Launch | None, k: int, axis: str) -> str:
+def _invented(draft: Draft, launch: Launch | None, k: int, axis: str) -> str:
     """A size of its own for a grid axis that follows from nothing; 1 where the kernel doesn't use it."""
     used = any(
         isinstance(e, x.Special) and e.base in ("blockIdx", "gridDim") and e.axis == axis
@@ -265,7 +228,7 @@ def _invented(draft: _Draft, launch: Launch | None, k: int, axis: str) -> str:
     return size
 
 
-def _shared(draft: _Draft, found: Accesses) -> None:
+def _shared(draft: Draft, found: Accesses) -> None:
     """The bytes of dynamic shared memory: the launch's, or as many as the kernel is seen to touch."""
     kernel, launch = draft.model.kernel.name, draft.launch
     given = "" if launch is None else _axis(launch.shared_bytes)
@@ -289,170 +252,10 @@ def _three(texts: Sequence[str]) -> tuple[str, str, str]:
     return texts[0], texts[1], texts[2]
 
 
-# ---- arguments
-
-
-def _arguments(
-    draft: _Draft, described: Extents, use: Mapping[Var, Role], found: Accesses
-) -> list[dict[str, object]]:
-    made: list[dict[str, object]] = []
-    values = draft.launch.arg_values if draft.launch is not None else ()
-    asked = _asked(draft, described, found)
-    fields = draft.launch.arg_fields if draft.launch is not None else ()
-    for k, p in enumerate(draft.model.kernel.params):
-        value = values[k] if k < len(values) else None
-        if isinstance(p.type, Pointer):
-            buffer = described.buffers.get(p.name)
-            if buffer is None:
-                draft.ask("CP3108", param=p.name, type=str(p.type))
-                continue
-            made.append(_buffer(draft, described, buffer, use.get(p, "inout")))
-        elif isinstance(p.type, Scalar):
-            made.append(_scalar(draft, p.name, p.type, value, asked))
-        elif isinstance(p.type, Struct):
-            made.append(
-                _struct(draft, p, p.type, fields[k] if k < len(fields) else (), asked, described, use)
-            )
-        else:
-            draft.ask("CP3108", param=p.name, type=str(p.type))
-    return made
-
-
-def _asked(draft: _Draft, described: Extents, found: Accesses) -> set[str]:
-    """Scalars that something's size depends on."""
-    texts = [*draft.grid, *draft.block, draft.smem]
-    texts += [b.elems.text() for b in described.buffers.values() if b.elems is not None]
-    texts += [
-        b.init.removeprefix("index:") for b in described.buffers.values() if b.init.startswith("index:")
-    ]
-    texts += [w.text() for w in found.work]
-    return {n for t in texts for n in names_in(t)} | described.tables.keys()
-
-
-def _scalar(
-    draft: _Draft, name: str, t: Scalar, value: float | int | None, asked: set[str]
-) -> dict[str, object]:
-    made: dict[str, object] = {"name": name, "kind": "scalar", "dtype": DTYPES.get(t.name, t.name)}
-    made["value"] = _value(draft, name, t, value, asked)
-    return made
-
-
-def _value(draft: _Draft, name: str, t: Scalar, value: float | int | None, asked: set[str]) -> object:
-    if t != BOOL and name in asked:
-        known = value is not None and 0 < value < 1 << 31  # of a float, neither NaN nor infinity
-        draft.sizes[name] = int(value) if known and value is not None else None
-        return name
-    if value is not None and value == value and abs(value) != float("inf"):
-        return bool(value) if t == BOOL else shortest(value, t) if t.is_float else int(value)
-    if t == BOOL:
-        chosen: object = True
-    elif t.is_float:
-        chosen = _FLOATS[len(draft.assumed) % len(_FLOATS)]
-    else:
-        chosen = 1
-    draft.assumed.append((name, chosen))
-    return chosen
-
-
-def _struct(
-    draft: _Draft,
-    p: Var,
-    t: Struct,
-    given: Sequence[float | int | None],
-    asked: set[str],
-    described: Extents,
-    use: Mapping[Var, Role],
-) -> dict[str, object]:
-    fields: list[dict[str, object]] = []
-    inside = leaves(p)
-    if len(given) != len(inside):
-        given = [None] * len(inside)
-    for leaf, known in zip(inside, given, strict=True):
-        buffer = described.buffers.get(leaf.var.name)
-        if isinstance(leaf.type, Pointer) and buffer is not None and buffer.var == leaf.var:
-            memory = _memory(draft, described, buffer, use.get(leaf.var, "inout"))
-            fields.append({"name": leaf.name, "offset": leaf.offset, "buffer": memory})
-        elif isinstance(leaf.type, Scalar) and leaf.type.name in DTYPES:
-            value = _value(draft, leaf.var.name, leaf.type, known, asked)
-            dtype = DTYPES[leaf.type.name]
-            fields.append({"name": leaf.name, "dtype": dtype, "offset": leaf.offset, "value": value})
-        else:
-            draft.ask("CP3108", param=f"{p.name}.{leaf.name}", type=str(leaf.type))
-    return {"name": p.name, "kind": "struct", "size": t.size, "fields": fields}
-
-
-def _buffer(draft: _Draft, described: Extents, buffer: Buffer, role: Role) -> dict[str, object]:
-    return {"name": buffer.name, "kind": "buffer", **_memory(draft, described, buffer, role)}
-
-
-def _memory(
-    draft: _Draft, described: Extents, buffer: Buffer, role: Role, of: Global | None = None
-) -> dict[str, object]:
-    """What the spec says of a buffer but for its name; `of` is the global that it is."""
-    made: dict[str, object] = {"size": buffer.unit} if buffer.fields else {"dtype": buffer.dtype}
-    made["elems"] = _elements(draft, described, buffer)
-    made["role"] = role
-    own = source_values(of, role)
-    if buffer.name in described.offsets and own is None:
-        draft.ask("CP3107", buffer=buffer.name)
-    if buffer.fields:
-        count = len(buffer.fields)
-        made["fields"] = [
-            {"name": n, "dtype": d, "offset": o, **start(own, k, count, d)}
-            for k, (n, d, o) in enumerate(buffer.fields)
-        ]
-    else:
-        first = buffer.init or unknown(draft.model, buffer, role)
-        made |= {"init": first} if own is None else start(own, 0, 1, buffer.dtype)
-    return made
-
-
-def _elements(draft: _Draft, described: Extents, buffer: Buffer) -> str:
-    if buffer.elems is None:
-        sizes = [s for s in draft.sizes if s.isidentifier()]
-        assumed = " * ".join(sizes[:2]) if sizes else "1024"
-        buffer.elems = poly_of(assumed)
-        draft.ask("CP3104", buffer=buffer.name, elems=assumed)
-    elif not buffer.complete:
-        host = buffer.name in rooms(draft.model, draft.launch)
-        why = "the host allocates it" if host else "the accesses that could"
-        if buffer.beyond is None:
-            draft.ask("CP3105", buffer=buffer.name, elems=buffer.elems.text(), why=why)
-    if buffer.beyond is not None and buffer.elems is not None:
-        at = allocations(draft.model, draft.launch)[buffer.name].span
-        draft.ask(
-            "CP3111",
-            at,
-            buffer=buffer.name,
-            kernel=draft.model.kernel.name,
-            place=f"{Path(at.path).name}:{at.line}",
-            elems=buffer.elems.text(),
-            beyond=buffer.beyond.text(),
-        )
-    for size, (of, own) in described.tables.items():
-        if of == buffer.name:
-            draft.sizes.setdefault(size, own)
-            draft.ask("CP3110", size=size, buffer=buffer.name)
-    # a halo or a difference of sizes may leave nothing for small sizes; a buffer has one element at least
-    return buffer.elems.text() if buffer.elems.covers(Poly.const(1)) else f"max({buffer.elems.text()}, 1)"
-
-
-def _globals(draft: _Draft, described: Extents, use: Mapping[Var, Role]) -> list[dict[str, object]]:
-    made = []
-    for g in draft.model.globals:
-        buffer = described.buffers.get(g.var.name)
-        if buffer is None:
-            draft.ask("CP3108", param=g.var.name, type=str(g.var.type))
-            continue
-        memory = _memory(draft, described, buffer, use.get(g.var, "in"), g)
-        made.append({"name": buffer.name, "kind": "buffer", **memory, "symbol": g.var.name})
-    return made
-
-
 # ---- text
 
 
-def _head(draft: _Draft, port: Port) -> list[str]:
+def _head(draft: Draft, port: Port) -> list[str]:
     model = draft.model
 
     def three(texts: Sequence[str]) -> str:

@@ -45,9 +45,9 @@ def shortest(value: float, t: Scalar) -> float:
     return float(value)
 
 
-def unknown(model: KernelModel, buffer: Buffer, role: Role) -> str:
-    """The `init` of memory whose values nothing gives."""
-    if role == "out":
+def unknown(model: KernelModel, buffer: Buffer, role: Role, zeroed: bool) -> str:
+    """The `init` of memory whose values nothing gives; `zeroed`: but the host fills it with zeros."""
+    if role == "out" or (zeroed and role == "inout"):
         return "zeros"
     if role == "inout" and only_atomics(model, buffer.var):
         return "zeros"

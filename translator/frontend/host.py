@@ -27,6 +27,7 @@ _ALLOCATORS = frozenset(
     {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc"}
 )
 _READS_ADDRESS = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync"})
+_ZEROES = frozenset({"cudaMemset", "cudaMemsetAsync"})
 _RESIZES = frozenset({"resize", "push_back", "emplace_back", "assign", "insert", "clear"})  # of a vector
 _CONFIGURE = frozenset({"cudaConfigureCall", "__cudaPushCallConfiguration"})
 _STEPS = frozenset({"++x", "--x", "x++", "x--"})
@@ -66,6 +67,7 @@ class HostIndex:
     writes: dict[Key, list[Write]] = field(default_factory=dict)
     calls: dict[str, list[tuple[tuple[Cursor, ...], Place]]] = field(default_factory=dict)
     allocations: dict[Key, list[Write]] = field(default_factory=dict)
+    fills: dict[Key, list[Write]] = field(default_factory=dict)  # memset's value; None where copied to
     named: dict[str, Cursor] = field(default_factory=dict)  # kernels referred to, by USR
     symbols: set[Key] = field(default_factory=set)  # globals filled by cudaMemcpyToSymbol
     loops: set[int] = field(default_factory=set)
@@ -79,6 +81,19 @@ class HostIndex:
         made = self.allocations.get(key, [])
         before = [w for w in made if w.at.order < at.order]
         return before[-1] if before else (made[0] if len(made) == 1 else None)
+
+    def zeroed(self, key: Key, at: Place) -> bool:
+        """Whether the memory that pointer `key` holds is surely zeros at `at`: a memset to zero filled it
+        last, and nothing that could write it was launched or called since."""
+        before = [w for w in self.fills.get(key, []) if w.at.order < at.order]
+        last = before[-1] if before else None
+        if last is None or last.value is None or ast.evaluate(last.value) != 0 or not self.surely(last, at):
+            return False
+        between = [(x.args, x.at) for x in self.launches] + [c for held in self.calls.values() for c in held]
+        return not any(
+            last.at.order < p.order < at.order and any(key_of(strip(a, casts=True)) == key for a in args)
+            for args, p in between
+        )
 
     def surely(self, made: Write, at: Place) -> bool:
         """Whether control comes to `at` only through `made`, if it comes before."""
@@ -335,8 +350,12 @@ class _Walk:
                 key = key_of(inner[0])
                 if key is not None:
                     self.index.allocations.setdefault(key, []).append(Write(args[1], at))
+        elif name in _ZEROES and len(args) >= 3:
+            self._fill(args[0], args[1], at)
         elif name in _RESIZES and children and (owner := next(iter(ast.children(children[0])), None)):
             self._write(key_of(owner), None, at)
+        elif name in ("cudaMemcpy", "cudaMemcpyAsync") and args:
+            self._fill(args[0], None, at)
         elif name not in _READS_ADDRESS:
             for arg in args:
                 self._escapes(arg, at)
@@ -348,6 +367,11 @@ class _Walk:
             self.index.calls.setdefault(target.get_usr(), []).append((args, at))
             self._reach(target)
             self._by_reference(target, args, at)
+
+    def _fill(self, pointer: Cursor, value: Cursor | None, at: Place) -> None:
+        key = key_of(strip(pointer, casts=True))
+        if key is not None:
+            self.index.fills.setdefault(key, []).append(Write(value, at))
 
     def _escapes(self, arg: Cursor, at: Place) -> None:
         inner = strip(arg, casts=True)

@@ -39,7 +39,7 @@ def allocation_of(
     others = [w for w in index.allocations.get(key, []) if w is not made]
     same = all(host_expr(_count(lifter, w, item, given), given) == counted for w in others)
     certain = (same or index.surely(made, at)) and not index.changed(key, made, at)
-    return Allocation(counted, certain, clang.span_of(made.value))
+    return Allocation(counted, certain, clang.span_of(made.value), index.zeroed(key, at))
 
 
 def _count(lifter: Lifter, made: Write, item: int, given: Parameters) -> Node:

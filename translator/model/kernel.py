@@ -57,12 +57,14 @@ class HostExpr:
 class Allocation:
     """What the host allocated for a pointer that it passes, in elements of the parameter's pointee.
 
-    `certain`: no other allocation or assignment of the pointer seen can come before the launch.
+    `certain`: no other allocation or assignment of the pointer seen can come before the launch. `zeroed`: the
+    host fills it with zeros right before.
     """
 
     elements: HostExpr
     certain: bool = False
     span: Span = field(default=NOWHERE, compare=False)
+    zeroed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

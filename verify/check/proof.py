@@ -18,8 +18,7 @@ from verify.check.identity import digest, file_hash, installed, sources, values_
 from verify.check.trace import Trace
 from verify.emulator.build import cache_folder
 from verify.files import write_json
-from verify.heldout import digest as held_out_digest
-from verify.heldout import held_out
+from verify.heldout import extra_runs as held_out_runs
 from verify.options import Options
 from verify.plan import Run
 from verify.spec import Spec
@@ -30,7 +29,7 @@ _DAYS = 90
 
 def extra_runs(target: Path, spec: Spec, options: Options) -> list[Run]:
     """The runs besides the spec's that a comparison in the emulator would have now. OSError."""
-    return held_out(spec, options.cases, held_out_digest(target, spec, options.seed), "emulator")
+    return held_out_runs(target, spec, options.cases, options.seed, "emulator")
 
 
 def key_of(target: Path, spec: Spec, trace: Trace, options: Options, extra: Sequence[Run] = ()) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from verify.check.model import Outcome, TargetResult
-from verify.findings import in_words
+from verify.notes import in_words, warned
 from verify.verdict import StageResult, Status, Verdict
 
 Level = Literal["error", "warning", "note"]
@@ -95,6 +95,8 @@ def _seen(verdict: Verdict) -> Iterator[Told]:
             file = _find(Path(verdict.target), f.file)
             message = f"{f.side}, case {f.case}: {in_words(f)}"
             level: Level = "error" if stage.status not in _FINE and stage.code == f.code else "note"
+            if level == "note" and warned([f]):
+                level = "warning"
             yield Told(verdict.target, f.code, level, message, file, f.line if file and f.line else None)
 
 

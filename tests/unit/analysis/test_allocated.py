@@ -198,3 +198,34 @@ def test_a_size_that_is_compared_with_another_is_not_surely_reached(tmp_path: Pa
     )
     assert [q.code for q in drafted(tmp_path, text.replace("GUARD", "n > 2")).question] == ["CP3111"]
     assert drafted(tmp_path, text.replace("GUARD", "n > m")).question == []
+
+
+FLAGS = "__global__ void k(int* seen, float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; \
+if (i < n && seen[i] == 0) { seen[i] = 1; x[i] += 1; } }\n"
+MADE = "int* s; float* x; cudaMalloc(&s, n * 4); cudaMalloc(&x, n * 4);"
+RUN = "k<<<(n + 255) / 256, 256>>>(s, x, n);"
+
+
+@pytest.mark.parametrize(
+    ("host", "init"),
+    [
+        (f"{MADE} cudaMemset(s, 0, n * 4); {RUN}", "zeros"),
+        (f"{MADE} cudaMemsetAsync(s, 0x00, n * 4, 0); {RUN}", "zeros"),
+        (f"{MADE} cudaMemset(s, 0, n * 4); for (int j = 0; j < 9; ++j) {{ {RUN} }}", "zeros"),
+        (f"{MADE} {RUN}", "small_int"),
+        (f"{MADE} cudaMemset(s, 0xff, n * 4); {RUN}", "small_int"),
+        (f"{MADE} cudaMemset(x, 0, n * 4); {RUN}", "small_int"),
+        (f"{MADE} {RUN} cudaMemset(s, 0, n * 4);", "small_int"),
+        (f"{MADE} if (n > 5) cudaMemset(s, 0, n * 4); {RUN}", "small_int"),
+        (
+            f"{MADE} cudaMemset(s, 0, n * 4); cudaMemcpy(s, h, n * 4, cudaMemcpyHostToDevice); {RUN}",
+            "small_int",
+        ),
+        (f"{MADE} cudaMemset(s, 0, n * 4); fill<<<1, 256>>>(s); {RUN}", "small_int"),
+        (f"{MADE} cudaMemset(s, 0, n * 4); prepare(s); {RUN}", "small_int"),
+    ],
+)
+def test_memory_that_the_host_zeroes_starts_with_zeros(tmp_path: Path, host: str, init: str) -> None:
+    others = "__global__ void fill(int* p) { p[threadIdx.x] = 5; }\nvoid prepare(int* p) { }\n"
+    spec = drafted(tmp_path, f"{FLAGS}{others}void run(int n, int* h) {{ {host} }}\n")
+    assert buffer(spec, "seen").init == init

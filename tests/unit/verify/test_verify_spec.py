@@ -65,6 +65,10 @@ def test_floats_in_expressions() -> None:
         "__import__('os')",
         "(" * 100,
         "1" + "+1" * 2000,
+        "1 << 100000000000",
+        "1 << 64",
+        "1 >> -1",
+        "*".join(["(1 << 63)"] * 20),
     ],
 )
 def test_bad_expressions_raise_their_own_error(text: str) -> None:

@@ -46,6 +46,23 @@ def test_an_expression_that_has_no_value_is_told_with_its_own_line(tmp_path: Pat
     assert {r.line for r in found.remarks if r.level == "error"} == {line}
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('elems = "n"', 'elems = "n << 100000000000"', "shift by 100000000000, which is not 0 to 63"),
+        ('elems = "n"', 'elems = "(n + 1) << 50"', "more memory than there is"),
+        ('grid = ["(n + 255) / 256"', 'grid = ["n << 31"', "more than 2147483647"),
+        ('"1", "1"]\nblock', '"1 << 16", "1"]\nblock', "more than 65535"),
+    ],
+)
+def test_sizes_that_no_device_has_are_told(tmp_path: Path, old: str, new: str, words: str) -> None:
+    target, text = changed(tmp_path, old, new)
+    with pytest.raises(SpecError) as caught:
+        load_checked(target)
+    told = caught.value.problems[0]
+    assert words in told and told.startswith(f"{target / 'spec.toml'}:{line_of(text, new.splitlines()[0])}: ")
+
+
 def test_a_port_that_takes_other_arguments_is_an_error(tmp_path: Path) -> None:
     target = write_target(tmp_path)
     port = target / "port.py"
