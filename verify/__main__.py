@@ -184,6 +184,7 @@ def check(
     """
     shown = shown or Shown()
     verdicts: list[Verdict] = []
+    kept: list[str] = []
     made: Replay | None = None
     failure = ""
     try:
@@ -192,7 +193,7 @@ def check(
             tell(made)
         targets = [] if made else find_targets(dirs)
         shown.begin(len(targets) * len(STAGES))
-        for verdict in verify_targets(targets, options, lambda r: _progress(r, shown)):
+        for verdict in verify_targets(targets, options, lambda r: _progress(r, shown), on_kept=kept.append):
             verdicts.append(verdict)
             _tell(verdict, shown)
             _tell_algorithm(verdict, shown, options.algorithm)
@@ -222,6 +223,8 @@ def check(
         show_table([row_of(v) for v in verdicts], shown)
         for reason in reasons([s for v in verdicts for s in v.stages]) if shown.brief else ():
             shown.line(reason)
+    for words in kept:
+        shown.line(words)
     if on_report is not None and not failure and made is None:
         code = on_report(Report(exit_code=code, verdicts=verdicts))
     if as_json and failure:
@@ -229,7 +232,7 @@ def check(
     elif as_json and made is not None:
         print(made.model_dump_json(exclude_none=True))
     elif as_json:
-        print(Report(exit_code=code, verdicts=verdicts).model_dump_json(exclude_none=True))
+        print(Report(exit_code=code, verdicts=verdicts, kept=kept).model_dump_json(exclude_none=True))
     return code
 
 

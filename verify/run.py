@@ -20,6 +20,7 @@ from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
 from verify.files import write_json
+from verify.fuller import kept
 from verify.gpu import Quiet, on_gpu
 from verify.gpu_lock import GpuLock
 from verify.health import tended
@@ -71,6 +72,7 @@ class _Files:
     """Hashes of each target's files when it all began, and the verdicts that could not be written."""
 
     begun: Mapping[str, Mapping[str, str]]
+    on_kept: Callable[[str], None] = lambda _: None
     unwritten: list[OSError] = field(default_factory=list)
 
 
@@ -85,14 +87,16 @@ def verify_targets(
     options: Options,
     on_stage: Callable[[StageResult], None] = lambda _: None,
     read: Mapping[Path, Spec] | None = None,
+    on_kept: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Verdict]:
     """Verify target folders; yields each verdict when it is complete, in order of completion.
 
     All specs are read first: SpecError names every problem of every target before anything runs. `read` are
-    specs that load_specs gave the caller before. OSError at the end where a verdict could not be written.
+    specs that load_specs gave the caller before. `on_kept` is told of each verdict.json that stays, since it
+    tells of more than this run. OSError at the end where a verdict could not be written.
     """
     specs = load_specs(targets, options.cases) if read is None else {t: read[t] for t in targets}
-    files = _Files({str(t): hashes(t, spec) for t, spec in specs.items()})
+    files = _Files({str(t): hashes(t, spec) for t, spec in specs.items()}, on_kept)
     where = choose(options)
     done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
 
@@ -271,7 +275,7 @@ def _verdict(
     verdict = sealed(found)
     try:
         if options.write:
-            write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
+            _write(target / "verdict.json", verdict, files)
         if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
             folder = target / "baselines"
             folder.mkdir(exist_ok=True)
@@ -280,3 +284,10 @@ def _verdict(
     except OSError as e:
         files.unwritten.append(e)  # it costs this target its file, and no other anything
     return verdict
+
+
+def _write(place: Path, verdict: Verdict, files: _Files) -> None:
+    if more := kept(place, verdict):
+        files.on_kept(f"{place} is kept, as it tells of more: {more}; delete it to have this run's instead")
+    else:
+        write_json(place, verdict.model_dump(mode="json", exclude_none=True))

@@ -146,11 +146,13 @@ class Failure(Strict):
 
 
 class Report(Strict):
-    """What `verify --json` prints."""
+    """What `verify --json` prints. `kept` tells of each verdict.json that tells of more than this run, and
+    stayed as it was."""
 
     schema_version: Literal[1] = 1
     exit_code: int
     verdicts: list[Verdict]
+    kept: list[str] = Field(default_factory=list)
 
 
 def conclude(stages: list[StageResult]) -> tuple[Status, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -57,9 +58,13 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
 
     if at:
         tell("compiled", 0, len(at), "")
-    for verdict in verify_targets([Path(out) for out in at], options, seen):
+    for verdict in verify_targets([Path(out) for out in at], options, seen, on_kept=_kept):
         k = at[verdict.target]
         outcomes[k] = _with_verdict(outcomes[k], verdict)
+
+
+def _kept(words: str) -> None:
+    print(words, file=sys.stderr)
 
 
 def options_of(settings: Settings) -> Options:

@@ -219,7 +219,9 @@ def test_verify_takes_the_same_files(
     world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place = world.target("a")
-    monkeypatch.setattr(verify_main, "verify_targets", lambda *_: iter([passed(place, Status.WRONG_VALUES)]))
+    monkeypatch.setattr(
+        verify_main, "verify_targets", lambda *_, **__: iter([passed(place, Status.WRONG_VALUES)])
+    )
     assert run(["verify", str(place), "--junit", "v.xml", "--sarif", "v.json", "--github"]) == 1
     assert Xml.parse("v.xml").getroot().attrib["failures"] == "1"
     (result,) = json.loads(Path("v.json").read_text())["runs"][0]["results"]

@@ -59,7 +59,7 @@ def test_failures_of_verify_are_documents(
     code: int,
     kind: str,
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.chdir(tmp_path)
