@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, cast
 
+from verify import space
 from verify.algorithm import in_lines as table
 from verify.certificate import CertificateError
 from verify.check.output import Outputs, UsageError
@@ -27,7 +28,7 @@ from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Stat
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.
 _GOOD = frozenset({Status.PASSED, Status.COMPILED, Status.NOT_RUN})
-_LACKING = frozenset({"CP9001", "CP9003", "CP7106"})
+_LACKING = frozenset({"CP9001", "CP9003", "CP9005", "CP7106"})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -207,7 +208,7 @@ def check(
         print(failure, file=sys.stderr)
         code = EXIT_USAGE
     except OSError as e:
-        failure = f"the system refused: {e}"
+        failure = f"{space.CODE}: {space.words(e)}" if space.in_scratch(e) else f"the system refused: {e}"
         print(failure, file=sys.stderr)
         code = EXIT_ENVIRONMENT
     except KeyboardInterrupt:

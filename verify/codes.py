@@ -97,6 +97,7 @@ CODES: dict[str, str] = {
     "CP9002": "no usable NVIDIA GPU",
     "CP9003": "neither NVRTC nor nvcc can be found",
     "CP9004": "the GPU stopped working",
+    "CP9005": "the disk that scratch files lie on is full",
     "CP9011": "compute-sanitizer is not installed, and no emulator is there to check instead",
     "CP9012": "a check for memory and order faults could not be run",
     "CP9101": "the port is slower than the spec allows",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -11,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from verify import space
 from verify.algorithm import AlgorithmDiff
 from verify.algorithm_rows import difference
 from verify.baseline import baseline_of
@@ -166,6 +168,10 @@ def _all_run(
     def one(target: Path) -> list[StageResult]:
         try:
             return run(target, specs[target])
+        except OSError as e:
+            if not space.from_full_disk(e) and not space.is_full(Path(tempfile.gettempdir())):
+                return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
+            return [_stage("parity", target, Status.NOT_RUN, space.CODE, space.words(e))]
         except Exception:  # a bug met by one target must not cost the others their results
             return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verify.verdict import StageResult, Verdict
 
 # Stages that did not run for want of these make the run's exit code 3; a machine without a GPU is no lack.
-_LACKING = frozenset({"CP9001"})
+_LACKING = frozenset({"CP9001", "CP9005"})
 
 
 def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]) -> None:

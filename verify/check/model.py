@@ -145,7 +145,7 @@ class CheckReport(Strict):
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What the machine lacks, rather than the target.
-_LACKING = frozenset({"CP9001", "CP9003", "CP7106", "CP9208"})
+_LACKING = frozenset({"CP9001", "CP9003", "CP9005", "CP7106", "CP9208"})
 
 
 def exit_code(results: Iterable[TargetResult], fail_on: Iterable[Outcome]) -> int:

@@ -1,4 +1,4 @@
-"""A lesser run leaves the verdict of a longer one where it is, and says so; a failure never hides behind it."""
+"""A lesser run leaves the verdict of a longer one where it is, and says so; no failure hides behind it."""
 
 from __future__ import annotations
 
