@@ -79,10 +79,10 @@ def run_check(
     dirs = list(request.dirs)
     try:
         if request.resume:
-            folder = RunFolder.last(request.runs)
+            folder = RunFolder.last(request.runs, dirs)
             dirs = dirs or folder.dirs
     except NoRunError as e:
-        raise UsageError(str(e)) from e
+        raise UsageError(f"--resume: {e}") from e
     try:
         targets = targets_in(dirs)
         if not any(t.is_dir() for t in targets):
@@ -92,6 +92,8 @@ def run_check(
         folder = folder or RunFolder.create(request.runs, [str(d.resolve()) for d in dirs])
         where = choose(request.options)
         results, interrupted = _results(request, targets, folder, where, on_result, notify)
+        if not interrupted:
+            folder.finish()
         if folder.failed:
             warn(f"{folder.failed}: --resume will not know of this run")
     finally:
