@@ -56,6 +56,7 @@ CODES: dict[str, str] = {
     "CP7041": "something else than the port's own kernels on the given stream did the work",
     "CP7042": "the port computes in a narrower type than the original",
     "CP7043": "files of the target or of verify changed while it ran",
+    "CP7061": "fewer of the changed ports were turned away than asked for",
     "CP7099": "verify itself failed; this is a bug",
     # the emulator
     "CP7101": "the PTX is malformed",

@@ -36,7 +36,7 @@ from verify.spec import Spec
 from verify.spec_check import load_checked
 from verify.spec_file import SpecError
 from verify.static import check_static
-from verify.verdict import STAGES, Asked, StageName, StageResult, Status, Verdict, conclude
+from verify.verdict import STAGES, Asked, Remark, StageName, StageResult, Status, Verdict, conclude
 from verify.where import Where, choose, emulator_gap
 
 __all__ = ["CompileJob", "Options", "compile_ports", "verify_target", "verify_targets"]
@@ -74,7 +74,7 @@ class _Files:
     """Hashes of each target's files when it all began, and the verdicts that could not be written."""
 
     begun: Mapping[str, Mapping[str, str]]
-    on_kept: Callable[[str], None] = lambda _: None
+    on_kept: Callable[[Remark], None] = lambda _: None
     unwritten: list[OSError] = field(default_factory=list)
 
 
@@ -89,7 +89,7 @@ def verify_targets(
     options: Options,
     on_stage: Callable[[StageResult], None] = lambda _: None,
     read: Mapping[Path, Spec] | None = None,
-    on_kept: Callable[[str], None] = lambda _: None,
+    on_kept: Callable[[Remark], None] = lambda _: None,
 ) -> Iterator[Verdict]:
     """Verify target folders; yields each verdict when it is complete, in order of completion.
 
@@ -294,6 +294,7 @@ def _verdict(
 
 def _write(place: Path, verdict: Verdict, files: _Files) -> None:
     if more := kept(place, verdict):
-        files.on_kept(f"{place} is kept, as it tells of more: {more}; delete it to have this run's instead")
+        words = f"{place} is kept, as it tells of more: {more}; delete it to have this run's instead"
+        files.on_kept(Remark(target=verdict.target, message=words))
     else:
         write_json(place, verdict.model_dump(mode="json", exclude_none=True))

@@ -127,9 +127,9 @@ class Verdict(Strict):
 
 
 class Cause(Strict):
-    """`kind` is usage, environment or bug."""
+    """`kind` is refused, usage, environment or bug."""
 
-    kind: Literal["usage", "environment", "bug"]
+    kind: Literal["refused", "usage", "environment", "bug"]
     message: str
 
 
@@ -141,18 +141,32 @@ class Failure(Strict):
 
     @classmethod
     def of(cls, exit_code: int, message: str) -> Failure:
-        kinds: dict[int, Literal["usage", "environment", "bug"]] = {2: "usage", 3: "environment"}
+        kinds: dict[int, Literal["refused", "usage", "environment"]] = {
+            1: "refused",
+            2: "usage",
+            3: "environment",
+        }
         return cls(error=Cause(kind=kinds.get(exit_code, "bug"), message=message), exit_code=exit_code)
 
 
+class Remark(Strict):
+    """What is to be said of a target besides its verdict; with a code where it fails the run."""
+
+    target: str
+    code: str | None = None
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" if self.code else self.message
+
+
 class Report(Strict):
-    """What `verify --json` prints. `kept` tells of each verdict.json that tells of more than this run, and
-    stayed as it was."""
+    """What `verify --json` prints."""
 
     schema_version: Literal[1] = 1
     exit_code: int
     verdicts: list[Verdict]
-    kept: list[str] = Field(default_factory=list)
+    remarks: list[Remark] = Field(default_factory=list)
 
 
 def conclude(stages: list[StageResult]) -> tuple[Status, str]:

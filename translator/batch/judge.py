@@ -16,7 +16,7 @@ from translator.settings import Settings
 
 if TYPE_CHECKING:
     from verify.options import Options
-    from verify.verdict import StageResult, Verdict
+    from verify.verdict import Remark, StageResult, Verdict
 
 # Stages that did not run for want of these make the run's exit code 3; a machine without a GPU is no lack.
 _LACKING = frozenset({"CP9001", "CP9005"})
@@ -63,8 +63,8 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
         outcomes[k] = _with_verdict(outcomes[k], verdict)
 
 
-def _kept(words: str) -> None:
-    print(words, file=sys.stderr)
+def _kept(remark: Remark) -> None:
+    print(remark, file=sys.stderr)
 
 
 def options_of(settings: Settings) -> Options:

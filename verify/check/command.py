@@ -13,9 +13,10 @@ from verify.check.baseline import EMULATOR
 from verify.check.changed import SHARED, GitError, affected, touched
 from verify.check.engine import Asked, Check, Progress
 from verify.check.folder import NoRunError, RunFolder
-from verify.check.model import EXIT_INTERRUPTED, FAIL_ON, CheckReport, How, Outcome, TargetResult, counted
+from verify.check.model import FAIL_ON, CheckReport, How, Outcome, TargetResult, counted
 from verify.check.model import exit_code as exit_code_of
 from verify.check.output import UsageError
+from verify.exits import EXIT_INTERRUPTED
 from verify.options import Options
 from verify.where import Where, choose
 

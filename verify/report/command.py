@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from verify.exits import EXIT_DONE, EXIT_FAILED
 from verify.facts import Strict
 from verify.files import write_bytes
 from verify.report.collect import HEAD, NO_VERDICT, Entry, collect
 from verify.summary import Row
-
-EXIT_DONE, EXIT_FAILED = 0, 1
 
 
 class NoReportError(Exception):

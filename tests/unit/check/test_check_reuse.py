@@ -231,7 +231,7 @@ def test_a_broken_spec_stops_no_other(world: World) -> None:
     assert outcomes(report) == {"a": "NEW", "b": "BROKEN", "c": "NEW"}
     bad = report.targets[1]
     assert (bad.code, bad.file, bad.line) == ("CP6001", str(world.targets / "b/spec.toml"), 2)
-    assert report.exit_code == 1
+    assert report.exit_code == 2
 
 
 @pytest.mark.parametrize("when", ["compiled", "run"])
@@ -259,7 +259,7 @@ def test_a_folder_that_goes_away_meanwhile_is_missing(
     assert outcomes(report) == {"a": "NEW", "b": "MISSING", "c": "NEW"}
     assert "went away" in report.targets[1].message
     assert not (world.targets / "b").exists()
-    assert report.exit_code == 1
+    assert report.exit_code == 2
 
 
 def test_a_folder_without_a_spec_is_not_overlooked(world: World) -> None:
@@ -280,7 +280,7 @@ def test_one_missing_folder_stops_no_other(world: World) -> None:
     world.target("a")
     report = world.check(world.targets / "a", world.targets / "gone")
     assert outcomes(report) == {"a": "NEW", "gone": "MISSING"}
-    assert report.exit_code == 1 and report.targets[1].code == "CP9206"
+    assert report.exit_code == 2 and report.targets[1].code == "CP9206"
 
 
 def test_without_device_values_are_unproven(world: World) -> None:
