@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from verify import questions
 from verify.culprit import in_words as culprits
 from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
@@ -97,7 +98,7 @@ def run_parity(
     try:
         for run in runs:
             _one(spec, run, original, port, reference, state, bool(atomics.get("atomics")))
-        _conclude(spec, state)
+        _conclude(target, spec, state)
     except Verdicted as v:
         code, message, line, status = v.code, v.message, v.line, v.status
     facts = ParityFacts(
@@ -361,7 +362,7 @@ def _tells(spec: Spec, state: _State, arg: BufferArg, lane: Lane, inputs: Inputs
     return True
 
 
-def _conclude(spec: Spec, state: _State) -> None:
+def _conclude(target: str, spec: Spec, state: _State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
         raise Verdicted("CP7022", "no case of those asked for was launched")
@@ -374,5 +375,4 @@ def _conclude(spec: Spec, state: _State) -> None:
     if not any(r.counted for r in state.runs):
         raise Verdicted("CP7017", "in each run some output is blind")
     if spec.open_questions:
-        q = spec.open_questions[0]
-        raise Verdicted("CP7018", f"values agree, but {len(spec.open_questions)} open: {q.code}: {q.text}")
+        raise Verdicted("CP7018", f"values agree, but {questions.told(Path(target), spec)}")
