@@ -287,6 +287,8 @@ NAMES = (
     "verify",
     "check",
     "bisect",
+    "emulate",
+    "replay",
     "map",
     "explain",
     "doctor",
@@ -297,18 +299,22 @@ NAMES = (
     "report",
     "corpus",
     "corpus-search",
+    "corpus-show",
 )
 
 
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
-    if name in ("corpus", "corpus-search"):
-        from translator.batch.corpus_documents import CorpusDocument, SearchDocument
+    if name.startswith("corpus"):
+        from translator.batch.corpus_documents import CorpusDocument, SearchDocument, ShowDocument
 
-        model: type[BaseModel] = CorpusDocument if name == "corpus" else SearchDocument
-    elif name in ("verify", "check", "bisect", "verdict", "spec", "spec-check", "report"):
+        corpus: dict[str, type[BaseModel]] = {"corpus-search": SearchDocument, "corpus-show": ShowDocument}
+        model: type[BaseModel] = corpus.get(name, CorpusDocument)
+    elif name not in _MODELS:
         from verify.check.bisect import BisectReport
         from verify.check.model import CheckReport
+        from verify.emulate import Emulated
+        from verify.replay import Replay
         from verify.report.command import ReportDocument
         from verify.spec import Spec
         from verify.spec_check import SpecDocument
@@ -319,6 +325,8 @@ def schema_of(name: str) -> str:
             "verify": VerifyDocument,
             "check": CheckReport,
             "bisect": BisectReport,
+            "emulate": Emulated,
+            "replay": Replay,
             "verdict": Verdict,
             "spec": Spec,
             "spec-check": SpecDocument,

@@ -34,6 +34,7 @@ _EXIT_OF_CODE = {
     "CP1015": EXIT_USAGE,  # no kernel of the name asked for
     "CP6001": EXIT_USAGE,  # a spec that can't be used
     "CP9001": EXIT_ENVIRONMENT,  # no CuTe DSL to compile with
+    "CP9005": EXIT_ENVIRONMENT,  # no room for scratch files
 }
 
 

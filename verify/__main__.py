@@ -6,28 +6,38 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn, cast
 
+from verify import space
 from verify.algorithm import in_lines as table
 from verify.certificate import CertificateError
 from verify.check.output import Outputs, UsageError
 from verify.compile import ARCHES
 from verify.counts import in_lines
-from verify.facts import MutationFacts
+from verify.exits import (
+    BUG,
+    EXIT_BUG,
+    EXIT_DONE,
+    EXIT_ENVIRONMENT,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_UNREAD,
+    EXIT_USAGE,
+    LACKING,
+    NO_GPU,
+)
 from verify.options import DEVICES, mutate_of, score_of, with_values
 from verify.replay import Replay, replay, tell
 from verify.run import Options, verify_targets
 from verify.spec_file import SpecError
 from verify.summary import row_of
 from verify.terminal import Shown, reasons, show_table, worth_a_line
-from verify.verdict import STAGES, Failure, Report, StageName, StageResult, Status, Verdict
+from verify.verdict import STAGES, Failure, Remark, Report, StageName, StageResult, Status, Verdict
 
-EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 # What this machine could not run is no failure; what it ran and did not like is.
 _GOOD = frozenset({Status.PASSED, Status.COMPILED, Status.NOT_RUN})
-_LACKING = frozenset({"CP9001", "CP9003", "CP7106"})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -88,23 +98,31 @@ def find_targets(dirs: list[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def exit_code(verdicts: list[Verdict], min_score: float | None = None) -> int:
-    """0 all good, 1 a check failed or a score is too low, 3 the environment lacks what was asked for, 4 a
-    bug."""
-    if any(s.code == "CP7099" for v in verdicts for s in v.stages):
-        return EXIT_BUG
-    if any(v.status not in _GOOD for v in verdicts):
-        return EXIT_FAILED
-    if min_score is not None and any(m.share is None or m.share < min_score for m in _mutations(verdicts)):
-        return EXIT_FAILED
-    if any(s.code in _LACKING for v in verdicts for s in v.stages):
-        return EXIT_ENVIRONMENT
-    return EXIT_DONE
+def exit_code(verdicts: list[Verdict], options: Options | None = None) -> int:
+    """The highest that applies: 4 for a bug, 3 where the environment lacks what was asked for, 1 where a
+    check failed or a score is too low."""
+    options = options or Options()
+    lacking = LACKING | {NO_GPU} if options.device == "gpu" else LACKING
+    stages = [s.code for v in verdicts for s in v.stages]
+    codes = [
+        EXIT_BUG if BUG in stages else EXIT_DONE,
+        EXIT_ENVIRONMENT if lacking.intersection(stages) else EXIT_DONE,
+        EXIT_FAILED if any(v.status not in _GOOD for v in verdicts) else EXIT_DONE,
+        EXIT_FAILED if list(_too_low(verdicts, options.min_score)) else EXIT_DONE,
+    ]
+    return max(codes)
 
 
-def _mutations(verdicts: list[Verdict]) -> list[MutationFacts]:
-    parities = [s.parity for v in verdicts for s in v.stages if s.parity is not None]
-    return [p.mutation for p in parities if p.mutation is not None]
+def _too_low(verdicts: list[Verdict], least: float | None) -> Iterator[Remark]:
+    """The targets whose changed ports were not turned away as often as asked."""
+    for v in verdicts:
+        parity = next((s.parity for s in v.stages if s.parity is not None), None)
+        made = parity.mutation if parity is not None else None
+        if least is None or made is None or (made.share is not None and made.share >= least):
+            continue
+        share = "there is none" if made.share is None else f"it is {made.share:.4g}"
+        words = f"the mutation score is to be at least {least:g}, and {share}"
+        yield Remark(target=v.target, code="CP7061", message=words)
 
 
 def _progress(result: StageResult, shown: Shown) -> None:
@@ -184,6 +202,7 @@ def check(
     """
     shown = shown or Shown()
     verdicts: list[Verdict] = []
+    remarks: list[Remark] = []
     made: Replay | None = None
     failure = ""
     try:
@@ -192,11 +211,12 @@ def check(
             tell(made)
         targets = [] if made else find_targets(dirs)
         shown.begin(len(targets) * len(STAGES))
-        for verdict in verify_targets(targets, options, lambda r: _progress(r, shown)):
+        found = verify_targets(targets, options, lambda r: _progress(r, shown), on_kept=remarks.append)
+        for verdict in found:
             verdicts.append(verdict)
             _tell(verdict, shown)
             _tell_algorithm(verdict, shown, options.algorithm)
-        code = made.exit_code if made else exit_code(verdicts, options.min_score)
+        code = made.exit_code if made else exit_code(verdicts, options)
     except CertificateError as e:
         failure = f"CP6011: {e}"
         print(failure, file=sys.stderr)
@@ -206,7 +226,7 @@ def check(
         print(failure, file=sys.stderr)
         code = EXIT_USAGE
     except OSError as e:
-        failure = f"the system refused: {e}"
+        failure = f"{space.CODE}: {space.words(e)}" if space.in_scratch(e) else f"the system refused: {e}"
         print(failure, file=sys.stderr)
         code = EXIT_ENVIRONMENT
     except KeyboardInterrupt:
@@ -222,14 +242,17 @@ def check(
         show_table([row_of(v) for v in verdicts], shown)
         for reason in reasons([s for v in verdicts for s in v.stages]) if shown.brief else ():
             shown.line(reason)
+    remarks += _too_low(verdicts, options.min_score)
+    for remark in remarks:
+        shown.line(f"{Path(remark.target).name}: {remark}" if remark.code else str(remark))
     if on_report is not None and not failure and made is None:
-        code = on_report(Report(exit_code=code, verdicts=verdicts))
+        code = on_report(Report(exit_code=code, verdicts=verdicts, remarks=remarks))
     if as_json and failure:
         print(Failure.of(code, failure).model_dump_json())
     elif as_json and made is not None:
         print(made.model_dump_json(exclude_none=True))
     elif as_json:
-        print(Report(exit_code=code, verdicts=verdicts).model_dump_json(exclude_none=True))
+        print(Report(exit_code=code, verdicts=verdicts, remarks=remarks).model_dump_json(exclude_none=True))
     return code
 
 
@@ -266,11 +289,15 @@ def main(argv: list[str] | None = None) -> int:
     except UsageError as e:
         parser.error(str(e))
     try:
-        return check(
+        code = check(
             dirs, options, as_json=args.json, certificate=args.replay, on_report=outputs.write_verdicts
         )
+        sys.stdout.flush()
+        return code
     except OSError as e:  # of stdout: its reader left, or its disk is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(e, BrokenPipeError):
+            return EXIT_UNREAD
         print(f"the output can't be written: {e.strerror}", file=sys.stderr)
         return EXIT_ENVIRONMENT
 

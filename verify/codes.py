@@ -62,6 +62,7 @@ CODES: dict[str, str] = {
     "CP7041": "something else than the port's own kernels on the given stream did the work",
     "CP7042": "the port computes in a narrower type than the original",
     "CP7043": "files of the target or of verify changed while it ran",
+    "CP7061": "fewer of the changed ports were turned away than asked for",
     "CP7099": "verify itself failed; this is a bug",
     # the emulator
     "CP7101": "the PTX is malformed",
@@ -103,6 +104,7 @@ CODES: dict[str, str] = {
     "CP9002": "no usable NVIDIA GPU",
     "CP9003": "neither NVRTC nor nvcc can be found",
     "CP9004": "the GPU stopped working",
+    "CP9005": "the disk that scratch files lie on is full",
     "CP9011": "compute-sanitizer is not installed, and no emulator is there to check instead",
     "CP9012": "a check for memory and order faults could not be run",
     "CP9101": "the port is slower than the spec allows",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verify import space
 from verify.cubin import facts
 from verify.isolate import Child, ChildDiedError, ChildTimeoutError, memory_limit
 from verify.portcall import known_when_compiled
@@ -166,6 +167,11 @@ class _Lane:
         except DslMissingError as e:
             self.missing = f"the CuTe DSL can't be used: {e}"
             return not_run(job, self.missing, "CP9001")
+        except OSError as e:
+            self.close()
+            if not space.from_full_disk(e):
+                raise
+            return not_run(job, space.words(e), space.CODE)
 
     def _attempt(self, job: CompileJob) -> StageResult:
         if self.warm is None:

@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from verify.counts import SideCounts, counts_of, one_side
+from verify.exits import BUG, EXIT_BUG, EXIT_ENVIRONMENT, EXIT_FAILED, LACKING
 from verify.facts import FindingFacts, Strict
 from verify.findings import Noted, gravest, read_findings
 from verify.inputs import generate
@@ -28,7 +29,6 @@ from verify.spec import Case, Spec
 from verify.unordered import CountError, MisfitError, Order
 
 SCHEDULES = 3  # forward, reverse, one random order
-_LACKING = frozenset({"CP9003", "CP7106"})
 
 
 class CaseRun(Strict):
@@ -112,7 +112,7 @@ def _refused(
     request: Request, spec: Spec, runs: list[CaseRun], noted: Noted, code: str, message: str
 ) -> Emulated:
     return Emulated(
-        exit_code=3 if code in _LACKING else 4 if code == "CP7099" else 1,
+        exit_code=EXIT_ENVIRONMENT if code in LACKING else EXIT_BUG if code == BUG else EXIT_FAILED,
         kernel=spec.original.kernel,
         source=str(request.source),
         clean=False,

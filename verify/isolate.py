@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from verify.confine import kill_below, machine_memory
+from verify.space import DiskFullError, is_full
 
 _ROOT = Path(__file__).resolve().parent.parent
 _LOG_TAIL = 4000
@@ -150,7 +151,8 @@ class Child:
         total: float | None = None,
     ) -> Event:
         """Run `job`; returns its `done` event. `timeout` (seconds) starts anew with each event, `total` does
-        not. ChildTimeoutError, ChildDiedError."""
+        not. ChildTimeoutError, ChildDiedError; DiskFullError where it failed while the disk of its scratch
+        folder was full."""
         end = time.monotonic() + (total if total is not None else 1e9)
         try:
             self._send(job)
@@ -162,6 +164,8 @@ class Child:
                 self._confined(event)
             elif event.get("event") == "done":
                 self.jobs += 1
+                if event.get("ok") is False and (event.get("full") or is_full(self.scratch)):
+                    raise DiskFullError(str(event.get("message", "")))
                 return event
             if on_event is not None:
                 on_event(event)
@@ -200,7 +204,10 @@ class Child:
                 _HELD.setdefault(name, set()).add(str(how))
         self._in_namespace = event.get("processes") == "namespace"
 
-    def _died(self) -> ChildDiedError:
+    def _died(self) -> ChildDiedError | DiskFullError:
+        if is_full(self.scratch):  # what is mapped from a file there ends a process
+            self.kill()
+            return DiskFullError(self.log())
         try:
             code = self._process.wait(timeout=5)
             how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from verify import questions
 from verify.culprit import in_words as culprits
 from verify.culprit import writer
 from verify.facts import CompileFacts, ParityFacts, RunFacts
@@ -66,7 +67,7 @@ def run_parity(
     try:
         for run in runs:
             _one(spec, run, original, port, reference, state, bool(atomics.get("atomics")))
-        _conclude(spec, state)
+        _conclude(target, spec, state)
     except Verdicted as v:
         code, message, line, status = v.code, v.message, v.line, v.status
     facts = ParityFacts(
@@ -257,7 +258,7 @@ def _repeats(
         raise Verdicted(UNSTEADY[state.device][1], words)
 
 
-def _conclude(spec: Spec, state: State) -> None:
+def _conclude(target: str, spec: Spec, state: State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
         raise Verdicted("CP7022", "no case of those asked for was launched")
@@ -271,5 +272,4 @@ def _conclude(spec: Spec, state: State) -> None:
         if name in state.restored:
             raise Verdicted("CP7030", f"{where}: {name} is left as it was by the original, not by the port")
     if spec.open_questions:
-        q = spec.open_questions[0]
-        raise Verdicted("CP7018", f"values agree, but {len(spec.open_questions)} open: {q.code}: {q.text}")
+        raise Verdicted("CP7018", f"values agree, but {questions.told(Path(target), spec)}")

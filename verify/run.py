@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -11,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from verify import space
 from verify.algorithm import AlgorithmDiff
 from verify.algorithm_rows import difference
 from verify.baseline import baseline_of
@@ -20,6 +22,7 @@ from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
 from verify.files import write_json
+from verify.fuller import kept
 from verify.gpu import Quiet, on_gpu
 from verify.gpu_lock import GpuLock
 from verify.health import tended
@@ -33,7 +36,7 @@ from verify.spec import Spec
 from verify.spec_check import load_checked
 from verify.spec_file import SpecError
 from verify.static import check_static
-from verify.verdict import STAGES, Asked, StageName, StageResult, Status, Verdict, conclude
+from verify.verdict import STAGES, Asked, Remark, StageName, StageResult, Status, Verdict, conclude
 from verify.where import Where, choose, emulator_gap
 
 __all__ = ["CompileJob", "Options", "compile_ports", "verify_target", "verify_targets"]
@@ -71,6 +74,7 @@ class _Files:
     """Hashes of each target's files when it all began, and the verdicts that could not be written."""
 
     begun: Mapping[str, Mapping[str, str]]
+    on_kept: Callable[[Remark], None] = lambda _: None
     unwritten: list[OSError] = field(default_factory=list)
 
 
@@ -85,14 +89,16 @@ def verify_targets(
     options: Options,
     on_stage: Callable[[StageResult], None] = lambda _: None,
     read: Mapping[Path, Spec] | None = None,
+    on_kept: Callable[[Remark], None] = lambda _: None,
 ) -> Iterator[Verdict]:
     """Verify target folders; yields each verdict when it is complete, in order of completion.
 
     All specs are read first: SpecError names every problem of every target before anything runs. `read` are
-    specs that load_specs gave the caller before. OSError at the end where a verdict could not be written.
+    specs that load_specs gave the caller before. `on_kept` is told of each verdict.json that stays, since it
+    tells of more than this run. OSError at the end where a verdict could not be written.
     """
     specs = load_specs(targets, options.cases) if read is None else {t: read[t] for t in targets}
-    files = _Files({str(t): hashes(t, spec) for t, spec in specs.items()})
+    files = _Files({str(t): hashes(t, spec) for t, spec in specs.items()}, on_kept)
     where = choose(options)
     done: dict[str, list[StageResult]] = {str(t): [] for t in specs}
 
@@ -162,6 +168,10 @@ def _all_run(
     def one(target: Path) -> list[StageResult]:
         try:
             return run(target, specs[target])
+        except OSError as e:
+            if not space.from_full_disk(e) and not space.is_full(Path(tempfile.gettempdir())):
+                return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
+            return [_stage("parity", target, Status.NOT_RUN, space.CODE, space.words(e))]
         except Exception:  # a bug met by one target must not cost the others their results
             return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
 
@@ -271,7 +281,7 @@ def _verdict(
     verdict = sealed(found)
     try:
         if options.write:
-            write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
+            _write(target / "verdict.json", verdict, files)
         if options.record and (gpu := where.gpu) is not None and status is Status.PASSED:
             folder = target / "baselines"
             folder.mkdir(exist_ok=True)
@@ -280,3 +290,11 @@ def _verdict(
     except OSError as e:
         files.unwritten.append(e)  # it costs this target its file, and no other anything
     return verdict
+
+
+def _write(place: Path, verdict: Verdict, files: _Files) -> None:
+    if more := kept(place, verdict):
+        words = f"{place} is kept, as it tells of more: {more}; delete it to have this run's instead"
+        files.on_kept(Remark(target=verdict.target, message=words))
+    else:
+        write_json(place, verdict.model_dump(mode="json", exclude_none=True))

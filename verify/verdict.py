@@ -128,9 +128,9 @@ class Verdict(Strict):
 
 
 class Cause(Strict):
-    """`kind` is usage, environment or bug."""
+    """`kind` is refused, usage, environment or bug."""
 
-    kind: Literal["usage", "environment", "bug"]
+    kind: Literal["refused", "usage", "environment", "bug"]
     message: str
 
 
@@ -142,8 +142,23 @@ class Failure(Strict):
 
     @classmethod
     def of(cls, exit_code: int, message: str) -> Failure:
-        kinds: dict[int, Literal["usage", "environment", "bug"]] = {2: "usage", 3: "environment"}
+        kinds: dict[int, Literal["refused", "usage", "environment"]] = {
+            1: "refused",
+            2: "usage",
+            3: "environment",
+        }
         return cls(error=Cause(kind=kinds.get(exit_code, "bug"), message=message), exit_code=exit_code)
+
+
+class Remark(Strict):
+    """What is to be said of a target besides its verdict; with a code where it fails the run."""
+
+    target: str
+    code: str | None = None
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" if self.code else self.message
 
 
 class Report(Strict):
@@ -152,6 +167,7 @@ class Report(Strict):
     schema_version: Literal[1] = 1
     exit_code: int
     verdicts: list[Verdict]
+    remarks: list[Remark] = Field(default_factory=list)
 
 
 def conclude(stages: list[StageResult]) -> tuple[Status, str]:

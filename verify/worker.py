@@ -22,6 +22,7 @@ from verify.confine import Held, enclose, limit_memory
 from verify.emulator import cc
 from verify.jobs import MESSAGE, Emit, JobError, describe, load_module
 from verify.levels import compiling_at
+from verify.space import from_full_disk
 from verify.specialise import BindError, specialisations
 
 
@@ -149,8 +150,10 @@ def main(limits: Callable[[], None] | None = None, handlers: Mapping[str, _Handl
             done.update(_handler(job["do"])(job, emit))
         except JobError as e:
             done.update(ok=False, code=e.code, message=e.message[:MESSAGE], line=e.line)
+            done["full"] = from_full_disk(e)
         except BaseException as e:
             done.update(ok=False, code=None, message=describe(e)[0], trace=traceback.format_exc()[-MESSAGE:])
+            done["full"] = from_full_disk(e)
         emit(done)
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from corpus.catalog import KERNEL, NOTES, Item
 from corpus.entry import Proof
 from corpus.problem import Problem
 from corpus.search import Hit
@@ -67,6 +68,53 @@ class CorpusDocument(Document):
             exit_code=exit_code,
             entries=[CorpusEntry.of(c) for c in checked],
             problems=[ProblemEntry.of(p) for p in others],
+        )
+
+
+class ShowDocument(Document):
+    """What `corpus show` prints. `variants` by name with what each puts into the spec, `proven` the devices
+    on which the entry was proven as it is now; `notes` (Markdown) and `kernel` (Python) are whole texts."""
+
+    schema_version: Literal[1] = 1
+    id: str
+    family: str
+    summary: str
+    folder: str
+    idioms: list[str]
+    teaches: list[str]
+    lessons: list[str]
+    dtypes: list[str]
+    arch_min: str
+    dsl: str
+    blocks: list[str]
+    variants: dict[str, dict[str, str]]
+    origin: str
+    license: str
+    proven: list[str]
+    notes: str
+    kernel: str
+
+    @classmethod
+    def of(cls, item: Item) -> ShowDocument:
+        e = item.entry
+        return cls(
+            id=e.id,
+            family=e.family,
+            summary=e.summary,
+            folder=str(item.folder),
+            idioms=list(e.idioms),
+            teaches=list(e.teaches),
+            lessons=list(e.lessons),
+            dtypes=list(e.dtypes),
+            arch_min=e.arch_min,
+            dsl=e.dsl,
+            blocks=list(e.blocks),
+            variants={v.name: v.values for v in e.variant},
+            origin=e.provenance.origin,
+            license=e.provenance.license,
+            proven=list(dict.fromkeys(p.device for p in e.verified if item.proof(p.device))),
+            notes=item.text(NOTES),
+            kernel=item.text(KERNEL),
         )
 
 

@@ -170,8 +170,12 @@ def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> lis
 def _lost(run: Run, path: str, why: fanout.Lost) -> Ported:
     """What is said of a unit whose process raised, died or ran out of time."""
     span = Span(path)
+    if why.why == "died" and why.foreign:
+        reason = f"{why.text} while libclang read it"
+        return Ported(_problem(Diagnostic("CP1016", span, (("path", path), ("reason", reason)))))
     if why.why == "timeout":
-        args = (("seconds", f"{run.settings.unit_timeout:g}"), ("what", f"reading {path}"))
+        seconds = fanout.FOREIGN_SECONDS if why.foreign else run.settings.unit_timeout
+        args = (("seconds", f"{seconds:g}"), ("what", f"reading {path}"))
         return Ported(replace(_problem(Diagnostic("CP0004", span, args)), status="TIMEOUT"))
     what = why.text.strip().splitlines()[-1]
     found = replace(_problem(Diagnostic("CP0001", span, (("what", what),))), status="CRASHED")

@@ -7,6 +7,7 @@ there, so that a deeply nested source is an answer, not an end. Results come bac
 from __future__ import annotations
 
 import contextlib
+import mmap
 import multiprocessing
 import os
 import signal
@@ -22,22 +23,27 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _STACK = 512 * 1024 * 1024  # bytes of address space for the working thread; touched pages only are paid for
-_MEMORY = 6 * 1024**3  # bytes of address space of one child: a source that includes a device has no end
+_MEMORY = 3 * 1024**3  # bytes of address space of one child, a fifth of it its stack; 0.7 GB were seen
 _DEPTH = 60_000  # Python frames that fit in it
+FOREIGN_SECONDS = 60.0  # of processor time for one call of foreign code
+_mark: list[mmap.mmap] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A task with no result: its child raised (`text` is the traceback), died or ran out of time."""
+    """A task with no result: its child raised (`text` is the traceback), died or ran out of time: of its
+    processor time in foreign code too."""
 
     why: Literal["raised", "died", "timeout"]
     text: str
+    foreign: bool = False  # it died in foreign code, see `foreign`
 
 
 @dataclass(slots=True)
 class _Child(Generic[Task]):
     process: multiprocessing.process.BaseProcess
     pipe: Connection
+    mark: mmap.mmap | None  # 1 while foreign code is at work
     task: int | None = None
     since: float = 0.0
 
@@ -83,7 +89,7 @@ def run(
                         finish(child, child.pipe.recv())
                     except (EOFError, ConnectionError):
                         child.process.join()
-                        finish(child, Lost("died", _how_it_ended(child.process.exitcode)))
+                        finish(child, _dead(child))
                         children.remove(child)
                 elif time.monotonic() - child.since > timeout:
                     _stop(child)
@@ -106,10 +112,11 @@ def _start(work: Callable[[Task], Result], siblings: list[Connection], memory: i
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     here, there = context.Pipe()
     inherited = [*siblings, here] if forks else []
-    process = context.Process(target=_serve, args=(there, work, inherited, memory), daemon=True)
+    mark = mmap.mmap(-1, 1) if forks else None
+    process = context.Process(target=_serve, args=(there, work, inherited, memory, mark), daemon=True)
     process.start()
     there.close()
-    return _Child(process, here)
+    return _Child(process, here, mark)
 
 
 def _stop(child: _Child[Task]) -> None:
@@ -119,6 +126,23 @@ def _stop(child: _Child[Task]) -> None:
     child.process.join()
 
 
+def _dead(child: _Child[Task]) -> Lost:
+    inside = child.mark is not None and child.mark[0] == 1
+    if inside and child.process.exitcode == -signal.SIGPROF:
+        return Lost("timeout", f"no answer in {FOREIGN_SECONDS:g} s of processor time", foreign=True)
+    return Lost("died", _how_it_ended(child.process.exitcode), foreign=inside)
+
+
+def foreign(*, begins: bool) -> None:
+    """In a child: foreign code begins or ends. It gets its share of processor time, and if the child dies in
+    it, that is told."""
+    for mark in _mark:
+        mark[0] = int(begins)
+    signal.setitimer(
+        signal.ITIMER_PROF, FOREIGN_SECONDS if begins else 0
+    )  # by default its end is the child's
+
+
 def _how_it_ended(code: int | None) -> str:
     if code is not None and code < 0:
         return f"the child process was ended by {signal.Signals(-code).name}"
@@ -126,8 +150,13 @@ def _how_it_ended(code: int | None) -> str:
 
 
 def _serve(
-    pipe: Connection, work: Callable[[Task], Result], inherited: list[Connection], memory: int | None
+    pipe: Connection,
+    work: Callable[[Task], Result],
+    inherited: list[Connection],
+    memory: int | None,
+    mark: mmap.mmap | None,
 ) -> None:
+    _mark[:] = [mark] if mark is not None else []
     for copy in inherited:  # a held copy would keep the siblings waiting after the parent's death
         copy.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends its children

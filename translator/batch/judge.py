@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,10 @@ from translator.settings import Settings
 
 if TYPE_CHECKING:
     from verify.options import Options
-    from verify.verdict import StageResult, Verdict
+    from verify.verdict import Remark, StageResult, Verdict
 
 # Stages that did not run for want of these make the run's exit code 3; a machine without a GPU is no lack.
-_LACKING = frozenset({"CP9001"})
+_LACKING = frozenset({"CP9001", "CP9005"})
 
 
 def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int, int, str], None]) -> None:
@@ -57,9 +58,13 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
 
     if at:
         tell("compiled", 0, len(at), "")
-    for verdict in verify_targets([Path(out) for out in at], options, seen):
+    for verdict in verify_targets([Path(out) for out in at], options, seen, on_kept=_kept):
         k = at[verdict.target]
         outcomes[k] = _with_verdict(outcomes[k], verdict)
+
+
+def _kept(remark: Remark) -> None:
+    print(remark, file=sys.stderr)
 
 
 def options_of(settings: Settings) -> Options:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from translator.batch.fanout import foreign
 from translator.diag.diagnostic import Diagnostic, Sink
 from translator.frontend.inputs import Inputs, ReadOptions
 from translator.model.dump import dump_model
@@ -59,8 +60,10 @@ class Ported:
 
 def translate_part(part: Part) -> list[Ported]:
     """Every kernel of one part. Whatever happens to a kernel, the next one has its turn."""
+    from translator.frontend.clang import watch_by
     from translator.frontend.project import read_units
 
+    watch_by(lambda begins: foreign(begins=begins))
     os.environ["LIBCLANG_NOTHREADS"] = "1"  # its own threads have small stacks; this one's is deep
     sink = Sink()
     readings = read_units(part.inputs, part.options, sink)

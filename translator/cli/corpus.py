@@ -28,16 +28,21 @@ def _root() -> None:
     pass
 
 
-def _told(work: Callable[[], int]) -> int:
-    """`work`, with what can't be used told on stderr."""
+def _told(work: Callable[[], int], as_json: bool = False) -> int:
+    """`work`, with what can't be used told on stderr, and as a document where one is asked for."""
     from corpus.problem import CorpusError
 
     try:
         return work()
     except CorpusError as e:
         _tell(e.problems)
-        wrong_name = any(p.code in ("CP5011", "CP5012") for p in e.problems)
-        return 2 if wrong_name else 1
+        code = 2 if any(p.code in ("CP5011", "CP5012") for p in e.problems) else 1
+        if as_json:
+            from translator.documents import to_json
+            from verify.verdict import Failure
+
+            typer.echo(to_json(Failure.of(code, "\n".join(map(str, e.problems)))))
+        return code
 
 
 def _tell(problems: list[Problem]) -> None:
@@ -76,19 +81,25 @@ def list_(as_json: Json = False) -> int:
 
 
 @app.command("show")
-def show(name: Annotated[str, typer.Argument(metavar="ID")]) -> int:
+def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = False) -> int:
     """One entry: notes and kernel."""
 
     def work() -> int:
         from corpus.catalog import KERNEL, NOTES, find, load
 
         item = find(name, load()[0])
+        if as_json:
+            from translator.batch.corpus_documents import ShowDocument
+            from translator.documents import to_json
+
+            typer.echo(to_json(ShowDocument.of(item)))
+            return 0
         typer.echo(f"{item.entry.summary}\n{item.folder}\n")
         typer.echo(item.text(NOTES))
         typer.echo(item.text(KERNEL))
         return 0
 
-    return _told(work)
+    return _told(work, as_json)
 
 
 @app.command("search")
@@ -167,7 +178,7 @@ def check(
         _tell(others)
         return code
 
-    return _told(work)
+    return _told(work, as_json)
 
 
 def _proof(proof: Proof | None) -> str:

@@ -37,6 +37,7 @@ def emulate(
     """Run a CUDA kernel without a GPU: races, accesses out of bounds, uninitialised reads, barriers."""
     from translator.batch.device_part import emulate as run
     from verify.emulate import Request, report
+    from verify.space import CODE, DiskFullError, words
     from verify.spec_file import SpecError
     from verify.verdict import Failure
 
@@ -44,6 +45,10 @@ def emulate(
     try:
         cases = tuple(case or ())
         found = run(Request(source, target, kernel, cases, seed, arch or "sm_90a", timeout, count))
+    except DiskFullError as e:
+        text = f"{CODE}: {words(e)}"
+        typer.echo(Failure.of(3, text).model_dump_json() if as_json else text, err=not as_json)
+        return 3
     except (SpecError, OSError) as e:
         problems = e.problems if isinstance(e, SpecError) else [str(e)]
         text = "\n".join(f"CP6001: {p}" for p in problems)

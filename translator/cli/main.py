@@ -39,7 +39,8 @@ app = typer.Typer(
     name="cuteport",
     help="Port CUDA C++ kernels to NVIDIA's CuTe DSL and prove the port.",
     epilog="Exit codes: 0 done and verified as far as this machine can; 1 something was refused or failed a"
-    " check; 2 wrong usage; 3 the environment lacks something; 4 a bug in cuteport; 130 interrupted.",
+    " check; 2 wrong usage, or a spec that can't be used; 3 the environment lacks something; 4 a bug in"
+    " cuteport; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -97,7 +98,10 @@ def run(arguments: list[str]) -> int:
     With --json it is also said in the one document on stdout.
     """
     try:
-        result = app(args=_spelled(arguments), prog_name="cuteport", standalone_mode=False)
+        # Not `app(…)`, which takes an interruption and a reader that left for answers of the command's own.
+        command = typer.main.get_command(app)
+        with command.make_context("cuteport", _spelled(arguments)) as context:
+            result = command.invoke(context)
         return result if isinstance(result, int) else 0
     except typer.Exit as done:
         return done.exit_code

@@ -46,6 +46,8 @@ CODES: dict[str, Code] = {
     "CP1014": Code(_E, "{kernel} has template argument {index} that has no name here ({what})"),
     "CP1015": Code(_E, "no kernel named {kernel} was found"),
     "CP1016": Code(_E, "{path} could not be parsed: {reason}"),
+    "CP1017": Code(_E, "{path} has {size}; sources of up to {most} are read"),
+    "CP1018": Code(_E, "{path} includes {name}, which is no regular file"),
     # mapping: builtins that have no CuTe DSL text, or an approximate one
     "CP2101": Code(_E, "`{what}` is not a CUDA builtin this tool knows, and its body was not found"),
     "CP2102": Code(_E, "`{what}`: the builtin is known, but not for these argument types"),

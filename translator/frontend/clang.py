@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -140,6 +141,26 @@ class Unit:
         return found
 
 
+def watch_by(watch: Callable[[bool], None]) -> None:
+    """Have `watch` told where foreign code begins (True) and ends to read: it may crash, or find no end."""
+    _watch[:] = [watch]
+
+
+_watch: list[Callable[[bool], None]] = []
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Around each call of the parser."""
+    for watch in _watch:
+        watch(True)
+    try:
+        yield
+    finally:
+        for watch in _watch:
+            watch(False)
+
+
 @cache
 def _index() -> Any:
     return cindex.Index.create()
@@ -186,7 +207,8 @@ def parse(
         *(f"-D{d}" for d in defines),
     ]
     try:
-        tu = _index().parse(name, args=args, unsaved_files=unsaved, options=KEEP_GOING)
+        with reading():
+            tu = _index().parse(name, args=args, unsaved_files=unsaved, options=KEEP_GOING)
     except cindex.TranslationUnitLoadError as e:
         raise ValueError(f"libclang can't read {name}") from e
     return Unit(name, tu, tuple(_errors(tu)), sources, tuple(args), tuple(unsaved))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translator.diag.diagnostic import Sink, Span
+from translator.frontend.included import MOST, megabytes, size_of
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
 _NEIGHBOUR_FOLDERS = ("include", "utils", "common")
@@ -79,7 +80,7 @@ def read_text(path: str, sink: Sink) -> SourceText | None:
     file = Path(path)
     try:
         str(path).encode()
-        data = _regular(file)
+        data = b"" if (size := size_of(file)) > MOST else _regular(file)
     except UnicodeEncodeError:
         sink.report("CP1002", place, path=path, reason="its name is not UTF-8")
         return None
@@ -88,6 +89,9 @@ def read_text(path: str, sink: Sink) -> SourceText | None:
         return None
     except OSError as problem:
         sink.report("CP1002", place, path=path, reason=problem.strerror or type(problem).__name__)
+        return None
+    if size > MOST:
+        sink.report("CP1017", place, path=path, size=megabytes(size), most=megabytes(MOST))
         return None
     if not data.strip():
         sink.report("CP1004", place, path=path)
@@ -200,9 +204,9 @@ def _real(path: str) -> str:
 
 
 def peek(path: Path) -> bytes:
-    """The bytes of a file, none where it can't be read."""
+    """The bytes of a file, none where it can't be read or is too large for a source."""
     try:
-        return _regular(path)
+        return b"" if size_of(path) > MOST else _regular(path)
     except OSError:
         return b""
 

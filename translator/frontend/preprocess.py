@@ -65,9 +65,11 @@ def record_of(unit: clang.Unit) -> Record:
     for known, record in _records:
         if known is unit:
             return record
-    tu = cindex.Index.create().parse(
-        unit.path, args=list(unit.args), unsaved_files=list(unit.unsaved), options=clang.KEEP_GOING | _RECORD
-    )
+    options = clang.KEEP_GOING | _RECORD
+    with clang.reading():
+        tu = cindex.Index.create().parse(
+            unit.path, args=list(unit.args), unsaved_files=list(unit.unsaved), options=options
+        )
     record = Record()
     _enter(record, unit, tu)
     _macros(record, unit, tu)

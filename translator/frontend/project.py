@@ -13,6 +13,7 @@ from pathlib import Path
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend import ast, clang, relations, templates
 from translator.frontend.host import index_of
+from translator.frontend.included import readable
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect, decode, read_text
 from translator.frontend.reach import Chunks, reach
 from translator.frontend.relations import Cursor
@@ -179,6 +180,9 @@ def _scan(project: _Project, source: UnitInput, *, requested: bool) -> list[_Fou
     if text is None:
         return []
     project.texts[source.path] = text.text
+    told = project.sink if requested else Sink()
+    if not readable(source.path, text.data, source.includes, source.defines, told):
+        return []
     try:
         unit = project.unit(source)
     except (OSError, ValueError) as problem:

@@ -13,9 +13,10 @@ from verify.check.baseline import EMULATOR
 from verify.check.changed import SHARED, GitError, affected, touched
 from verify.check.engine import Asked, Check, Progress
 from verify.check.folder import NoRunError, RunFolder
-from verify.check.model import EXIT_INTERRUPTED, FAIL_ON, CheckReport, How, Outcome, TargetResult, counted
+from verify.check.model import FAIL_ON, CheckReport, How, Outcome, TargetResult, counted
 from verify.check.model import exit_code as exit_code_of
 from verify.check.output import UsageError
+from verify.exits import EXIT_INTERRUPTED
 from verify.options import Options
 from verify.where import Where, choose
 
@@ -79,10 +80,10 @@ def run_check(
     dirs = list(request.dirs)
     try:
         if request.resume:
-            folder = RunFolder.last(request.runs)
+            folder = RunFolder.last(request.runs, dirs)
             dirs = dirs or folder.dirs
     except NoRunError as e:
-        raise UsageError(str(e)) from e
+        raise UsageError(f"--resume: {e}") from e
     try:
         targets = targets_in(dirs)
         if not any(t.is_dir() for t in targets):
@@ -92,6 +93,8 @@ def run_check(
         folder = folder or RunFolder.create(request.runs, [str(d.resolve()) for d in dirs])
         where = choose(request.options)
         results, interrupted = _results(request, targets, folder, where, on_result, notify)
+        if not interrupted:
+            folder.finish()
         if folder.failed:
             warn(f"{folder.failed}: --resume will not know of this run")
     finally:

@@ -19,12 +19,13 @@ _SOURCES = ("spec", "original", "port", "reference")
 # A port is slower where its times lie beyond the baseline's, and by more than this; where the original lost
 # as much, by more than machines of one model differ among themselves.
 SLOWER_BY, MACHINE_BY = DIFFERENT - 1, 0.05
+_OTHER_INPUTS = ", with other held-out inputs"
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
     """What this run knows of a target. `codes` are hashes of PTX without comments; `varies`: outputs depend
-    on the order of atomics, so errors change from run to run."""
+    on the order of atomics, so errors change from run to run. `seed` None: not known."""
 
     hashes: Mapping[str, str]
     versions: Mapping[str, str]
@@ -33,6 +34,7 @@ class Now:
     proof: Proof | None = None
     bench: BenchFacts | None = None
     varies: bool = False
+    seed: int | None = None
 
     @property
     def arch(self) -> str:
@@ -66,10 +68,13 @@ def changes(recorded: Recorded, now: Now, *, own: bool = True) -> list[Change]:
         if old is not None and new is not None:
             found += _compiled(side, old, new, now.codes.get(side, ""))
     if own and now.proof is not None:
-        if not now.varies:
-            found += _errors(recorded.parity, now.proof.parity)
+        inputs = _same_inputs(recorded, now)
+        recompiled = any(c.kind in ("ptx", "resources") and matters(c) for c in found)
+        if not now.varies and (inputs or recompiled):
+            found += _errors(recorded.parity, now.proof.parity, "" if inputs else _OTHER_INPUTS)
         if recorded.proof is not None:
-            found += _bits(recorded.proof, now.proof)
+            if inputs:
+                found += _bits(recorded.proof, now.proof)
             found += _counts(recorded.proof.counts, now.proof.counts)
     if own and recorded.bench is not None and now.bench is not None:
         timed = {b.case: b for b in (now.bench, *now.bench.also)}
@@ -88,6 +93,13 @@ def _sources(recorded: Recorded, now: Now) -> Iterator[Change]:
         if old != new:
             words = f"{name} changed" if old and new else f"{name} is new" if new else f"{name} is gone"
             yield _change("source", name, "both", old and old[:12], new and new[:12], words)
+
+
+def _same_inputs(recorded: Recorded, now: Now) -> bool:
+    """Held-out cases are drawn from the bytes of port and spec and from the seed: after an edit, though it be
+    of a comment, errors and output bits are those of other inputs."""
+    files = all(recorded.hashes.get(name) == now.hashes.get(name) for name in ("port", "spec"))
+    return files and (recorded.seed is None or now.seed is None or recorded.seed == now.seed)
 
 
 def _compiled(side: SideName, old: Resources, new: CompileFacts, code: str) -> Iterator[Change]:
@@ -114,7 +126,7 @@ def _compiled(side: SideName, old: Resources, new: CompileFacts, code: str) -> I
             yield _numbers("resources", name.replace("_", " "), side, before, after)
 
 
-def _errors(old: Mapping[str, Agreement], new: Mapping[str, Agreement]) -> Iterator[Change]:
+def _errors(old: Mapping[str, Agreement], new: Mapping[str, Agreement], note: str) -> Iterator[Change]:
     for name in sorted({*old, *new}):
         was, is_ = old.get(name), new.get(name)
         if was is None or is_ is None:
@@ -122,7 +134,7 @@ def _errors(old: Mapping[str, Agreement], new: Mapping[str, Agreement]) -> Itera
             yield _change("error", name, "port", None, None, words)
         elif (was.max_abs, was.max_ulp, was.bitwise_equal) != (is_.max_abs, is_.max_ulp, is_.bitwise_equal):
             before, after = _agreement(was), _agreement(is_)
-            yield _change("error", name, "port", before, after, f"{name}: error {before} → {after}")
+            yield _change("error", name, "port", before, after, f"{name}: error {before} → {after}{note}")
 
 
 def _agreement(a: Agreement) -> str:

@@ -123,7 +123,7 @@ class Check:
         found = hashes(target, spec)
         if self.where.gpu is None:
             found["harness"] = harness()
-        return _Work(known, Now(found, self.versions))
+        return _Work(known, Now(found, self.versions, seed=self.asked.options.seed))
 
     def _known(self, target: Path, spec: Spec) -> Known:
         gpu = self.where.gpu

@@ -9,8 +9,9 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pydantic import ValidationError
 
@@ -39,7 +40,7 @@ class RunFolder:
         try:
             (path / "targets").mkdir(parents=True)
             lock = _locked(path)
-            write_json(path / _MANIFEST, {"schema_version": 1, "dirs": dirs})
+            write_json(path / _MANIFEST, {"schema_version": 1, "dirs": dirs, "finished": False})
         except OSError as e:
             made = cls(path, None)
             made.failed = f"results can't be kept in {path}: {e.strerror or e}"
@@ -47,24 +48,56 @@ class RunFolder:
         return cls(path, lock)
 
     @classmethod
-    def last(cls, runs: Path) -> RunFolder:
-        """The newest check in `runs` that no process is at. NoRunError."""
-        found = sorted((p.parent for p in runs.glob(f"*/{_MANIFEST}")), reverse=True)
-        for path in found:
-            if (lock := _locked(path)) is not None:
-                return cls(path, lock)
-        raise NoRunError(
-            f"each check in {runs} is still at work" if found else f"no check in {runs} to continue"
-        )
+    def last(cls, runs: Path, dirs: Sequence[Path] = ()) -> RunFolder:
+        """The newest check in `runs` that did not end and that no process is at: of exactly these folders,
+        where some are given. NoRunError."""
+        wanted = {d.resolve() for d in dirs}
+        why = f"no check in {runs} to continue"
+        for path in sorted((p.parent for p in runs.glob(f"*/{_MANIFEST}")), reverse=True):
+            try:
+                lock = _locked(path)
+            except OSError as e:
+                why = f"{path} can't be continued: {e.strerror or e}"
+                continue
+            if lock is None:
+                why = f"{path} is still at work"
+                continue
+            made = cls(path, lock)
+            if made.finished:
+                why = f"nothing to continue: {path} came to its end"
+            elif wanted and set(made.dirs) != wanted:
+                why = f"{path} is a check of {', '.join(map(str, made.dirs)) or 'what it no longer says'}"
+            else:
+                return made
+            made.close()
+        raise NoRunError(why)
 
     @property
     def dirs(self) -> list[Path]:
         """The folders that the run was started with; empty where the record of them is damaged."""
+        found = self._manifest().get("dirs")
+        return [Path(d) for d in found if isinstance(d, str)] if isinstance(found, list) else []
+
+    @property
+    def finished(self) -> bool:
+        """True where the run reached all its targets."""
+        return self._manifest().get("finished") is True
+
+    def finish(self) -> None:
+        """All targets are reached: there is nothing to come back for."""
+        if self.failed:
+            return
+        try:
+            write_json(self.path / _MANIFEST, {**self._manifest(), "finished": True})
+        except OSError as e:
+            self.failed = f"results can't be kept in {self.path}: {e.strerror or e}"
+
+    def _manifest(self) -> dict[str, Any]:
         try:
             data = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
-            return [Path(d) for d in data["dirs"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            return []
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return data if isinstance(data, dict) else {}
 
     def stored(self, target: Path) -> TargetResult | None:
         """What the run found of a target; None where it did not get there, or the file is damaged."""

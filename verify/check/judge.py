@@ -10,12 +10,12 @@ from verify.check import compare
 from verify.check.baseline import Proof, Recorded, elsewhere
 from verify.check.compare import Now
 from verify.check.model import MEANINGS, Change, Outcome, TargetResult, Values
+from verify.exits import LACKING
 from verify.spec import Spec
 from verify.verdict import StageResult, Status, Verdict
 
 _TOLD = 4  # changes in a message; all are in the document
 _UNPROVEN = frozenset({Status.COMPILED, Status.NOT_RUN})
-_LACKING = frozenset({"CP9001", "CP9003", "CP7106"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _found(known: Known, seen: Seen, changes: list[Change]) -> tuple[Outcome, st
     if verdict is not None and verdict.status is not Status.PASSED:
         failed = _failed(verdict)
         if verdict.status in _UNPROVEN:
-            own = next((s.code for s in verdict.stages if s.code in _LACKING), None)
+            own = next((s.code for s in verdict.stages if s.code in LACKING), None)
             return Outcome.UNPROVEN, own or MEANINGS[Outcome.UNPROVEN][0], _with(verdict.proven, changes)
         outcome = Outcome.SLOWER if verdict.status is Status.SLOWER else Outcome.BROKEN
         assert failed is not None

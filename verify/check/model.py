@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from verify.codes import known
+from verify.exits import BUG, EXIT_BUG, EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED, EXIT_USAGE, LACKING
 from verify.facts import CompileFacts, Strict
 from verify.verdict import Verdict
 
@@ -30,7 +31,7 @@ class Outcome(StrEnum):
 
 # What each means, and the code it goes by where nothing graver has one; the README's table is this one.
 MEANINGS: dict[Outcome, tuple[str | None, str]] = {
-    Outcome.BROKEN: (None, "it failed a check, or its spec can't be used"),
+    Outcome.BROKEN: (None, "it failed a check; or its spec can't be used, which is exit 2"),
     Outcome.UNREADABLE: ("CP9203", "its baseline is damaged, of an unknown schema or of another device"),
     Outcome.MISSING: ("CP9206", "its folder is not there, or went away meanwhile"),
     Outcome.SLOWER: (
@@ -143,22 +144,27 @@ class CheckReport(Strict):
     seconds: float = 0.0
 
 
-EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_ENVIRONMENT, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
-# What the machine lacks, rather than the target.
-_LACKING = frozenset({"CP9001", "CP9003", "CP7106", "CP9208"})
+_LACKING = LACKING | {"CP9208"}
+_USAGE = frozenset({"CP6001", "CP9206"})  # a spec that can't be used, a folder that is not there
 
 
 def exit_code(results: Iterable[TargetResult], fail_on: Iterable[Outcome]) -> int:
-    """4 for a bug; 1 where an outcome that fails was not accepted; 3 where the machine lacks something."""
-    results, failing = list(results), set(fail_on)
-    if any(r.code == "CP7099" for r in results):
+    """The highest that applies: 4 for a bug, 3 where the machine lacks something; for an outcome that fails
+    and was not accepted 2 where it is a spec or folder that can't be used, otherwise 1."""
+    failing = set(fail_on)
+    return max((_exit(r, failing) for r in results), default=EXIT_DONE)
+
+
+def _exit(r: TargetResult, failing: Collection[Outcome]) -> int:
+    if r.code == BUG:
         return EXIT_BUG
-    lacking = {Outcome.UNPROVEN}
-    if any(r.outcome in failing - lacking and not r.recorded and r.code not in _LACKING for r in results):
-        return EXIT_FAILED
-    if any(r.code in _LACKING or (r.outcome in failing & lacking) for r in results):
+    if r.code in _LACKING:
         return EXIT_ENVIRONMENT
-    return EXIT_DONE
+    if r.outcome not in failing or r.recorded:
+        return EXIT_DONE
+    if r.outcome is Outcome.UNPROVEN:
+        return EXIT_ENVIRONMENT
+    return EXIT_USAGE if r.code in _USAGE else EXIT_FAILED
 
 
 def counted(results: Iterable[TargetResult]) -> dict[Outcome, int]:

@@ -11,9 +11,10 @@ from typing import Self
 
 from verify.check.github import workflow_commands
 from verify.check.junit import junit
-from verify.check.model import EXIT_DONE, EXIT_ENVIRONMENT, CheckReport
+from verify.check.model import CheckReport
 from verify.check.sarif import sarif
 from verify.check.told import Suite, Told, findings_of, findings_of_verdicts, suites_of, suites_of_verdicts
+from verify.exits import EXIT_ENVIRONMENT
 from verify.files import write_text
 from verify.verdict import Report
 
@@ -58,8 +59,8 @@ class Outputs:
     def write_verdicts(self, report: Report) -> int:
         """The same for `verify`; the exit code."""
         seconds = sum(s.seconds for v in report.verdicts for s in v.stages)
-        findings = findings_of_verdicts(report.verdicts)
-        suites = suites_of_verdicts(report.verdicts)
+        findings = findings_of_verdicts(report.verdicts, report.remarks)
+        suites = suites_of_verdicts(report.verdicts, report.remarks)
         return self._write(findings, suites, "cuteport verify", seconds, report.exit_code)
 
     def _write(self, findings: list[Told], suites: list[Suite], name: str, seconds: float, code: int) -> int:
@@ -78,5 +79,5 @@ class Outputs:
                 write_text(path, text())
             except OSError as e:
                 print(f"{path} can't be written: {e.strerror or e}", file=sys.stderr)
-                code = EXIT_ENVIRONMENT if code == EXIT_DONE else code
+                code = max(code, EXIT_ENVIRONMENT)
         return code

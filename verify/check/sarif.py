@@ -21,7 +21,7 @@ def sarif(findings: Sequence[Told], exit_code: int) -> str:
     run: dict[str, Any] = {
         "tool": {"driver": {"name": "cuteport", "rules": [_rule(c) for c in codes]}},
         "columnKind": "utf16CodeUnits",
-        "invocations": [{"executionSuccessful": exit_code in (0, 1), "exitCode": exit_code}],
+        "invocations": [{"executionSuccessful": exit_code <= 2, "exitCode": exit_code}],
         "results": [_result(f, codes.index(f.code)) for f in findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"

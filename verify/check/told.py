@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Literal
 
 from verify.check.model import Outcome, TargetResult
 from verify.notes import in_words, warned
-from verify.verdict import StageResult, Status, Verdict
+from verify.verdict import Remark, StageResult, Status, Verdict
 
 Level = Literal["error", "warning", "note"]
 _FINE = frozenset({Status.PASSED, Status.NOT_RUN, Status.COMPILED})
@@ -57,24 +58,40 @@ def findings_of(results: Sequence[TargetResult], fail_on: Collection[Outcome]) -
             continue
         level = _level(r, fail_on)
         place = r.file or str(Path(r.target) / "spec.toml")
-        found.append(Told(r.target, r.code or "", level, f"{r.outcome}: {r.message}", place, r.line))
+        line = r.line or _first(place)
+        found.append(Told(r.target, r.code or "", level, f"{r.outcome}: {r.message}", place, line))
         if r.verdict is not None:
             found += _seen(r.verdict)
     return found
 
 
-def findings_of_verdicts(verdicts: Sequence[Verdict]) -> list[Told]:
-    """What `verify` has to say: each stage that failed, and what the emulator saw. A stage that was not run
-    is no finding; the test cases tell of it."""
+def findings_of_verdicts(verdicts: Sequence[Verdict], remarks: Sequence[Remark] = ()) -> list[Told]:
+    """What `verify` has to say: each stage that failed, what the emulator saw, and remarks that fail the run.
+    A stage that was not run is no finding; the test cases tell of it."""
     found: list[Told] = []
     for v in verdicts:
         for s in v.stages:
             if s.code is not None and s.status not in _FINE:
                 message = f"{s.stage}: {s.status}: {s.message}"
                 place = str(Path(v.target) / "port.py")
-                found.append(Told(v.target, s.code, "error", message, place, s.line))
+                found.append(Told(v.target, s.code, "error", message, place, s.line or _first(place)))
         found += _seen(v)
+    for r in remarks:
+        if r.code is not None:
+            place = str(Path(r.target) / "port.py")
+            found.append(Told(r.target, r.code, "error", r.message, place, _first(place)))
     return found
+
+
+def _first(place: str) -> int:
+    """The line of a file that stands for the whole of it: that of a port's first kernel, otherwise 1. What
+    has no line is shown by no code view."""
+    try:
+        text = Path(place).read_text(encoding="utf-8", errors="replace") if place.endswith(".py") else ""
+    except OSError:
+        text = ""
+    kernel = re.search(r"^@cute\.kernel.*\n(?:@.*\n)*(?=def )", text, re.MULTILINE)
+    return text.count("\n", 0, kernel.end()) + 1 if kernel else 1
 
 
 def _level(r: TargetResult, fail_on: Collection[Outcome]) -> Level:
@@ -97,7 +114,8 @@ def _seen(verdict: Verdict) -> Iterator[Told]:
             level: Level = "error" if stage.status not in _FINE and stage.code == f.code else "note"
             if level == "note" and warned([f]):
                 level = "warning"
-            yield Told(verdict.target, f.code, level, message, file, f.line if file and f.line else None)
+            line = (f.line or _first(file)) if file else None
+            yield Told(verdict.target, f.code, level, message, file, line)
 
 
 def _find(target: Path, name: str) -> str:
@@ -113,10 +131,15 @@ def suites_of(results: Sequence[TargetResult], fail_on: Collection[Outcome]) -> 
     return [Suite(r.target, tuple(_cases(r, fail_on)), _properties(r)) for r in results]
 
 
-def suites_of_verdicts(verdicts: Sequence[Verdict]) -> list[Suite]:
+def suites_of_verdicts(verdicts: Sequence[Verdict], remarks: Sequence[Remark] = ()) -> list[Suite]:
     """One suite per target that `verify` judged."""
+    low = {r.target: Case("mutants", "failure", code=r.code, message=r.message) for r in remarks if r.code}
     return [
-        Suite(v.target, tuple(_stage(s) for s in v.stages), {"kernel": v.kernel, "status": v.status})
+        Suite(
+            v.target,
+            (*map(_stage, v.stages), *([low[v.target]] if v.target in low else [])),
+            {"kernel": v.kernel, "status": v.status},
+        )
         for v in verdicts
     ]
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from verify.report.visible import lines_of
 from verify.verdict import Report, Verdict
 
 _VERDICT, _SPEC, _PORT, _SLICE, _MAP = "verdict.json", "spec.toml", "port.py", "device.cu", "line_map.json"
+_UNSHOWN = {"spec": _SPEC, "reference": "reference.py"}  # what a verdict rests on besides the two sources
+HEAD = b"<!DOCTYPE html>"  # how a report begins
 _DEEPEST = 3  # folders below the one given in which targets are looked for
 _LARGEST = 4 << 20  # bytes of a source that is shown
 NO_VERDICT, UNREADABLE, NO_SOURCE, CHANGED, BROKEN_SEAL = "CP9501", "CP9502", "CP9503", "CP9504", "CP9505"
@@ -81,14 +83,27 @@ def collect(paths: Sequence[Path]) -> list[Entry]:
     found: dict[Path, _Found] = {}
     empty: list[str] = []
     for path in paths:
-        if not (here := _find(path)):
+        if _is_report(path):
+            empty.append(f"{path}: a report, which holds no verdicts; name the folders that it is about")
+        elif not (here := _find(path)):
             empty.append(f"{path}: {'no target in it' if path.exists() else 'no such file or folder'}")
-        for one in here:
-            found.setdefault(one.folder.absolute(), one)
+        else:
+            for one in here:
+                found.setdefault(one.folder.absolute(), one)
     if empty:
         raise NothingToReportError("\n".join(empty))
     anchors: Counter[str] = Counter()
     return [_entry(one, anchors) for one in found.values()]
+
+
+def _is_report(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as f:
+            return f.read(len(HEAD)) == HEAD
+    except OSError:
+        return False  # reading it as a verdict says why
 
 
 def _find(path: Path) -> list[_Found]:
@@ -102,9 +117,10 @@ def _find(path: Path) -> list[_Found]:
         data = path.read_bytes()
         if _Head.model_validate_json(data).verdicts is not None:
             made = Report.model_validate_json(data)
-            return [_Found(Path(v.target), v) for v in made.verdicts]
+            each = zip(made.verdicts, json.loads(data)["verdicts"], strict=True)
+            return [_Found(Path(v.target), v, _unsealed(v, raw, path.name)) for v, raw in each]
         verdict = Verdict.model_validate_json(data)
-        return [_Found(Path(verdict.target), verdict)]
+        return [_Found(Path(verdict.target), verdict, _unsealed(verdict, json.loads(data), path.name))]
     except (OSError, ValidationError) as error:
         return [_Found(path, None, [Problem(UNREADABLE, _why(error))])]
 
@@ -125,16 +141,16 @@ def _entry(one: _Found, anchors: Counter[str]) -> Entry:
     anchors[slug.casefold()] += 1
     if (n := anchors[slug.casefold()]) > 1:
         slug = f"{slug}.{n}"  # no slug has a dot of its own
-    if not one.folder.is_dir():
-        problems = one.problems or [
-            Problem(NO_SOURCE, f"{one.folder} is not here: its sources are not shown")
-        ]
-        return Entry(one.folder, name, f"k-{slug}", one.verdict, tuple(problems))
     problems = list(one.problems)
+    if not one.folder.is_dir():
+        if one.verdict is not None:
+            problems.append(Problem(NO_SOURCE, f"{one.folder} is not here: its sources are not shown"))
+        return Entry(one.folder, name, f"k-{slug}", one.verdict, tuple(problems))
     verdict = one.verdict or _read_verdict(one.folder / _VERDICT, problems)
     hashes = verdict.hashes if verdict is not None else {}
     port = _source(one.folder, _PORT, hashes.get("port"), problems)
     sliced = _source(one.folder, f"original/{_SLICE}", hashes.get("original"), problems)
+    problems += _changed(one.folder, hashes)
     rows = _line_map(one.folder / _MAP, problems)
     author, links = _author(one.folder, rows, problems)
     cuda = tuple(s for s in (author, sliced) if s is not None)
@@ -153,16 +169,20 @@ def _read_verdict(path: Path, problems: list[Problem]) -> Verdict | None:
             )
             return None
         verdict = Verdict.model_validate_json(data)
-        if verdict.seal and verdict.seal != seal_of(json.loads(data)):
-            problems.append(
-                Problem(BROKEN_SEAL, f"{_VERDICT} changed after it was written: its seal does not fit")
-            )
+        problems += _unsealed(verdict, json.loads(data), path.name)
         return verdict
     except FileNotFoundError:
         problems.append(Problem(NO_VERDICT, f"no {_VERDICT} in {path.parent}"))
     except (OSError, ValidationError) as error:
         problems.append(Problem(UNREADABLE, f"{_VERDICT}: {_why(error)}"))
     return None
+
+
+def _unsealed(verdict: Verdict, raw: dict[str, object], name: str) -> list[Problem]:
+    """The problem of a verdict that is not as it was written; none where it is, or never had a seal."""
+    if not verdict.seal or verdict.seal == seal_of(raw):
+        return []
+    return [Problem(BROKEN_SEAL, f"{name} changed after it was written: its seal does not fit")]
 
 
 def _why(error: OSError | ValidationError) -> str:
@@ -192,8 +212,24 @@ def _source(folder: Path, name: str, known: str | None, problems: list[Problem])
         problems.append(Problem(NO_SOURCE, f"{name} is not in the folder"))
         return None
     if known and known != hashlib.sha256(data).hexdigest():
-        problems.append(Problem(CHANGED, f"{name} is not what was verified: it changed since"))
+        problems.append(_stale(name))
     return Source(Path(name).name, tuple(lines_of(data)))
+
+
+def _changed(folder: Path, hashes: Mapping[str, str]) -> Iterator[Problem]:
+    """Files that are not shown, and are not what was verified: changed, gone, or a reference that came."""
+    for part, name in _UNSHOWN.items():
+        path = folder / name
+        try:
+            now = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        except OSError:
+            now = ""
+        if "spec" in hashes and now != hashes.get(part, ""):
+            yield _stale(name)
+
+
+def _stale(name: str) -> Problem:
+    return Problem(CHANGED, f"{name} is not what was verified: it changed since")
 
 
 def _line_map(path: Path, problems: list[Problem]) -> list[tuple[int, str, int]]:

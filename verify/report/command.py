@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from verify.exits import EXIT_DONE, EXIT_FAILED
 from verify.facts import Strict
 from verify.files import write_bytes
-from verify.report.collect import NO_VERDICT, Entry, collect
+from verify.report.collect import HEAD, NO_VERDICT, Entry, collect
 from verify.summary import Row
-
-EXIT_DONE, EXIT_FAILED = 0, 1
-_HEAD = b"<!DOCTYPE html>"
 
 
 class NoReportError(Exception):
@@ -86,20 +84,22 @@ def make(paths: Sequence[Path], out: Path) -> Made:
     from verify.report.render import render, rows_of  # loads Jinja and Pygments
 
     entries = collect(paths)
-    _may_write(out)
+    _may_write(out, paths)
     data = render(entries).encode()
     _write(out, data)
     return Made(out, len(data), tuple(rows_of(entries)))
 
 
-def _may_write(out: Path) -> None:
+def _may_write(out: Path, paths: Sequence[Path]) -> None:
+    if any(p.is_file() and out.exists() and out.samefile(p) for p in paths):
+        raise NoReportError(f"{out} is what the report is about: it is left alone")
     if out.is_dir():
         raise NoReportError(f"{out} is a folder")
     if not out.parent.is_dir():
         raise NoReportError(f"there is no folder {out.parent}")
     if out.is_file() and out.stat().st_size:
         with out.open("rb") as f:
-            if f.read(len(_HEAD)) != _HEAD:
+            if f.read(len(HEAD)) != HEAD:
                 raise NoReportError(f"{out} is there and no report: it is left alone")
 
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,7 +17,7 @@ from markupsafe import Markup, escape
 from verify.codes import CODES
 from verify.report import charts, page, times, words
 from verify.report.code import LineTable, panes_of
-from verify.report.collect import NO_VERDICT, Entry
+from verify.report.collect import BROKEN_SEAL, CHANGED, NO_VERDICT, Entry
 from verify.report.visible import visible
 from verify.summary import Row, geometric_mean, row_of
 from verify.verdict import Status, Verdict
@@ -43,7 +44,9 @@ def rows_of(entries: Sequence[Entry]) -> list[tuple[Entry, Row]]:
 
 def _row(entry: Entry) -> Row:
     if entry.verdict is not None:
-        return row_of(entry.verdict, entry.name)
+        row = row_of(entry.verdict, entry.name)
+        doubts = [p.code for p in entry.problems if p.code in (CHANGED, BROKEN_SEAL)]
+        return replace(row, code=" ".join(dict.fromkeys([*row.code.split(), *doubts])))
     code = next((p.code for p in entry.problems if p.code != NO_VERDICT), NO_VERDICT)
     status = words.UNREADABLE if entry.unreadable else str(Status.NOT_RUN)
     return Row(status=status, name=entry.name, kernel="", code=code)

@@ -46,12 +46,15 @@ def test_an_interrupted_run_keeps_what_it_has_and_goes_on(world: World) -> None:
 
 
 def test_the_folders_of_a_run_are_remembered(world: World) -> None:
-    world.target("a")
+    world.target("a", "ptx: one")
+    world.target("b", "ptx: two")
+    interrupted(world, "b")
     world.check(full=True)
+    world.before = lambda _: None
     world.ran.clear()
     remembered = run_check(Request((), resume=True, full=True, runs=world.folder / "runs"))
-    assert [Path(r.target).name for r in remembered.targets] == ["a"]
-    assert remembered.targets[0].resumed and world.ran == []
+    assert [Path(r.target).name for r in remembered.targets] == ["a", "b"]
+    assert remembered.targets[0].resumed and world.ran == ["b"]
 
 
 @pytest.mark.parametrize("change", ["port", "baseline", "options", "result", "tool"])
@@ -59,7 +62,10 @@ def test_results_that_no_longer_hold_are_not_taken_over(
     world: World, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     place = world.target("a", "ptx: one")
+    world.target("b", "ptx: two")
+    interrupted(world, "b")
     report = world.check(full=True)
+    world.before = lambda _: None
     asked: dict[str, Any] = {"full": True}
     if change == "port":
         world.edit("a", "ptx: one; a: comment")
@@ -74,8 +80,8 @@ def test_results_that_no_longer_hold_are_not_taken_over(
     else:
         monkeypatch.setattr("verify.check.engine.installed", lambda: {"nvidia-cutlass-dsl": "5.0"})
     again = world.check(resume=True, **asked)
-    assert [r.resumed for r in again.targets] == [False]
-    assert world.ran == ([] if change == "options" else ["a"])
+    assert [r.resumed for r in again.targets] == [False, False]
+    assert world.ran == (["b"] if change == "options" else ["a", "b"])
 
 
 def test_a_recorded_result_still_holds(world: World) -> None:
@@ -92,6 +98,35 @@ def test_a_recorded_result_still_holds(world: World) -> None:
 def test_nothing_to_go_on_with_is_wrong_usage(world: World) -> None:
     world.target("a")
     with pytest.raises(UsageError, match="to continue"):
+        world.check(resume=True)
+
+
+def test_a_run_that_ended_is_not_continued(world: World) -> None:
+    world.target("a")
+    report = world.check()
+    with pytest.raises(UsageError, match=f"nothing to continue: {report.run} came to its end"):
+        world.check(resume=True)
+
+
+def test_a_run_of_other_targets_is_not_continued(world: World) -> None:
+    one, other = (world.target(name, f"ptx: {name}") for name in "ab")
+    interrupted(world, "a")
+    report = world.check(one)
+    assert report.interrupted
+    world.before = lambda _: None
+    with pytest.raises(UsageError, match=f"{report.run} is a check of {one}"):
+        world.check(other, resume=True)
+    world.check(other)  # a newer one that ended is passed by
+    again = world.check(one, resume=True)
+    assert (outcomes(again), again.run) == ({"a": "NEW"}, report.run)
+
+
+def test_a_damaged_record_of_a_run_is_told(world: World) -> None:
+    world.target("a")
+    interrupted(world, "a")
+    report = world.check()
+    (Path(report.run) / "check.json").write_text("[" * 100_000)
+    with pytest.raises(UsageError, match="is a check of what it no longer says"):
         world.check(resume=True)
 
 

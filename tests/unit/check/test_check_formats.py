@@ -112,7 +112,7 @@ def test_sarif_has_rules_with_help_and_places(mixed: CheckReport) -> None:
     assert place == {"artifactLocation": {"uri": "targets/broken/port.py"}, "region": {"startLine": 7}}
     place = by_target["targets/spec"]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "targets/spec/spec.toml"}, "region": {"startLine": 2}}
-    assert run_["invocations"] == [{"executionSuccessful": True, "exitCode": 1}]
+    assert run_["invocations"] == [{"executionSuccessful": True, "exitCode": 2}]
 
 
 def test_places_are_uris() -> None:
@@ -131,6 +131,29 @@ def test_annotations_are_escaped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     plain = [Told("t", "CP9205", "note", "m", ""), Told("t", "CP9201", "warning", "m", "x.py")]
     monkeypatch.chdir(tmp_path)
     assert workflow_commands(plain) == ["::notice title=CP9205::m", "::warning file=x.py,title=CP9201::m"]
+
+
+def test_each_finding_has_a_line(mixed: CheckReport, world: World) -> None:
+    """Where none is known, that of the port's first kernel: without one nothing is shown in a diff."""
+    lines = dict(
+        re.search(r"file=(\S+?),line=(\d+)", c).groups()  # type: ignore[union-attr]
+        for c in workflow_commands(findings_of(mixed.targets, mixed.fail_on))
+    )
+    port = (world.targets / "changed/port.py").read_text().splitlines()
+    kernel = port.index("@cute.kernel") + 2
+    assert port[kernel - 1].startswith("def saxpy_kernel(")
+    assert lines == {
+        "targets/broken/port.py": "7",
+        "targets/changed/port.py": str(kernel),
+        "targets/cut/baselines/emulator.json": "1",
+        "targets/new/port.py": str(kernel),
+        "targets/spec/spec.toml": "2",
+        "targets/stale/port.py": str(kernel),
+    }
+    verdict = passed(world.targets / "new", Status.WRONG_VALUES)
+    stages = [s.model_copy(update={"line": None}) for s in verdict.stages]
+    (told,) = findings_of_verdicts([verdict.model_copy(update={"stages": stages})])
+    assert told.line == kernel
 
 
 def test_findings_of_the_emulator_stand_at_their_lines(world: World) -> None:
@@ -176,7 +199,7 @@ def test_the_command_writes_them_all(
     report = CheckReport.model_validate_json(captured.out)
     assert [r.outcome for r in report.targets] == [Outcome.BROKEN, Outcome.NEW]
     assert "::error file=targets/bad/port.py,line=7,title=CP7012::BROKEN: parity" in captured.err
-    assert "::notice file=targets/good/port.py,title=CP9205::NEW" in captured.err
+    assert "::notice file=targets/good/port.py,line=15,title=CP9205::NEW" in captured.err
     assert Path("j.xml").exists() and Path("s.json").exists()
     assert run(["check", "--no-github"]) == 1
     captured = capfd.readouterr()
@@ -219,7 +242,9 @@ def test_verify_takes_the_same_files(
     world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place = world.target("a")
-    monkeypatch.setattr(verify_main, "verify_targets", lambda *_: iter([passed(place, Status.WRONG_VALUES)]))
+    monkeypatch.setattr(
+        verify_main, "verify_targets", lambda *_, **__: iter([passed(place, Status.WRONG_VALUES)])
+    )
     assert run(["verify", str(place), "--junit", "v.xml", "--sarif", "v.json", "--github"]) == 1
     assert Xml.parse("v.xml").getroot().attrib["failures"] == "1"
     (result,) = json.loads(Path("v.json").read_text())["runs"][0]["results"]
@@ -235,6 +260,6 @@ def test_the_readme_has_every_outcome_with_its_code_and_exit() -> None:
     for outcome in Outcome:
         code, words = MEANINGS[outcome]
         said = code or ("its own" if outcome is Outcome.BROKEN else "")
-        fails = 0 if outcome not in FAIL_ON else 3 if outcome is Outcome.UNPROVEN else 1
+        fails = {Outcome.UNPROVEN: 3, Outcome.MISSING: 2}.get(outcome, 1) if outcome in FAIL_ON else 0
         expected.append((outcome.value, said, words, fails))
     assert found == expected

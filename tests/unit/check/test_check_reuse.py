@@ -13,6 +13,7 @@ from verify.check import engine
 from verify.check.model import Outcome
 from verify.check.output import UsageError
 from verify.check.trace import Trace
+from verify.options import Options
 from verify.spec import Spec
 from verify.verdict import Verdict
 
@@ -140,6 +141,44 @@ def test_what_changed_is_named(world: World, now: str, outcome: str, words: str)
     assert any(words in t for t in told)
 
 
+@pytest.mark.parametrize("touch", ["port.py", "spec.toml"])
+def test_only_what_changed_is_told_of_an_edited_comment(world: World, touch: str) -> None:
+    """Held-out inputs come from the bytes of port and spec: bits and errors are those of other inputs."""
+    place = world.target("a", "ptx: one")
+    world.check(record=True)
+    with (place / touch).open("a") as f:
+        f.write("# off: 0.25\n# bits: q\n")
+    if touch == "spec.toml":  # what this world finds in port.py, with the port as recorded
+        world.edit("a", "ptx: one; off: 0.25; bits: q")
+        record = place / "baselines/emulator.json"
+        data = json.loads(record.read_text())
+        data["hashes"]["port"] = engine.hashes(place, engine.load_specs([place])[place])["port"]
+        record.write_text(json.dumps(data))
+    (found,) = world.check(full=True).targets
+    assert (found.outcome, found.message) == (Outcome.STALE, f"{touch.partition('.')[0]} changed")
+
+
+def test_errors_of_other_code_are_told_with_their_other_inputs(world: World) -> None:
+    world.target("a", "ptx: one")
+    world.check(record=True)
+    world.edit("a", "ptx: two; off: 0.5; bits: q")
+    (found,) = world.check().targets
+    words = "y: error equal bits → max_abs 0.5 (0 ulp), with other held-out inputs"
+    assert [c.words for c in found.changes] == ["port changed", "port: PTX changed", words]
+
+
+def test_another_seed_compares_no_bits(world: World) -> None:
+    place = world.target("a", "ptx: one")
+    world.check(record=True)
+    world.edit("a", "ptx: one; off: 0.25; bits: q")
+    record = place / "baselines/emulator.json"
+    data = json.loads(record.read_text())
+    data["hashes"]["port"] = engine.hashes(place, engine.load_specs([place])[place])["port"]
+    record.write_text(json.dumps(data))
+    assert outcomes(world.check(full=True, options=Options(seed=1))) == {"a": "OK"}
+    assert outcomes(world.check(full=True)) == {"a": "CHANGED"}
+
+
 def test_versions_that_changed_are_named(world: World) -> None:
     place = world.target("a", "ptx: one")
     world.check(record=True)
@@ -192,7 +231,7 @@ def test_a_broken_spec_stops_no_other(world: World) -> None:
     assert outcomes(report) == {"a": "NEW", "b": "BROKEN", "c": "NEW"}
     bad = report.targets[1]
     assert (bad.code, bad.file, bad.line) == ("CP6001", str(world.targets / "b/spec.toml"), 2)
-    assert report.exit_code == 1
+    assert report.exit_code == 2
 
 
 @pytest.mark.parametrize("when", ["compiled", "run"])
@@ -220,7 +259,7 @@ def test_a_folder_that_goes_away_meanwhile_is_missing(
     assert outcomes(report) == {"a": "NEW", "b": "MISSING", "c": "NEW"}
     assert "went away" in report.targets[1].message
     assert not (world.targets / "b").exists()
-    assert report.exit_code == 1
+    assert report.exit_code == 2
 
 
 def test_a_folder_without_a_spec_is_not_overlooked(world: World) -> None:
@@ -241,7 +280,7 @@ def test_one_missing_folder_stops_no_other(world: World) -> None:
     world.target("a")
     report = world.check(world.targets / "a", world.targets / "gone")
     assert outcomes(report) == {"a": "NEW", "gone": "MISSING"}
-    assert report.exit_code == 1 and report.targets[1].code == "CP9206"
+    assert report.exit_code == 2 and report.targets[1].code == "CP9206"
 
 
 def test_without_device_values_are_unproven(world: World) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from translator.batch import driver
+from translator.batch import driver, fanout
 from translator.batch.work import Part, Ported
 from translator.cli.main import run
 
@@ -76,6 +76,82 @@ def test_bad_files(
     assert (got, codes(document)) == (exit_code, {code})
     assert all(k["status"] == "REFUSED" and k["out"] is None for k in document["kernels"])
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#include "/dev/zero"\n',
+        "#  include </dev/zero> // endless\n",
+        '#define WHERE "/dev/zero"\n#include WHERE\n',
+        '#inc\\\nlude /* " */ "/dev/zero"\n',
+        '%:include "/dev/zero"\n',
+        '#include "pipe.h"\n',
+        '#include "outer.h"\n',
+        '#include "link.h"\n',
+    ],
+)
+def test_what_has_no_end_is_never_included(capfd: pytest.CaptureFixture[str], text: str) -> None:
+    os.mkfifo("pipe.h")
+    write("outer.h", '#include "outer.h"\n#include "inner/more.h"\n')
+    write("inner/more.h", '#include "../pipe.h"\n')
+    Path("link.h").symlink_to("/dev/zero")
+    code, document = port(capfd, write("k.cu", text + GOOD), write("other.cu", GOOD))
+    assert (code, codes(document)) == (1, {"CP1018"})
+    assert document["summary"]["statuses"] == {"NOT_RUN": 1, "REFUSED": 1}
+
+
+def test_a_folder_of_an_includes_name_is_passed_by(capfd: pytest.CaptureFixture[str]) -> None:
+    write("include/utils", "#define TWO 2\n")
+    Path("utils").mkdir()
+    code, document = port(capfd, write("k.cu", '#include "utils"\n' + GOOD.replace("a *", "TWO *")))
+    assert code == 0, document
+
+
+def test_sources_have_a_largest_size(capfd: pytest.CaptureFixture[str]) -> None:
+    with Path("large.h").open("wb") as f:
+        f.truncate(3 << 30)  # a hole: it takes no room, and reading it would
+    write("k.cu", '#include "large.h"\n' + GOOD)
+    code, document = port(capfd, "large.h", "k.cu")
+    assert (code, codes(document)) == (1, {"CP1017"})
+    said = [d["message"] for k in document["kernels"] for d in k["diagnostics"]]
+    assert {s.rpartition("/")[2] for s in said} == {"large.h has 3221 MB; sources of up to 16 MB are read"}
+    assert port(capfd, write("good.cu", GOOD))[0] == 0  # its neighbours are looked at, and not read
+
+
+def bomb(depth: int) -> str:
+    """A macro E that stands for 10 to the power of `depth` terms."""
+    lines = ["#define E0 +1", *(f"#define E{k} {f'E{k - 1} ' * 10}" for k in range(1, depth + 1))]
+    return "\n".join([*lines, f"#define E E{depth}", GOOD.replace("a *", "a E *")])
+
+
+def test_macros_without_end_are_cut_off(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fanout, "FOREIGN_SECONDS", 0.5)
+    code, document = port(capfd, write("k.cu", bomb(12)), write("good.cu", GOOD))
+    assert (code, codes(document)) == (1, {"CP0004"})
+    assert document["summary"]["statuses"] == {"NOT_RUN": 1, "TIMEOUT": 1}
+    (said,) = [d["message"] for k in document["kernels"] for d in k["diagnostics"] if d["code"] == "CP0004"]
+    assert said == "reading k.cu took longer than 0.5 s"
+
+
+def test_a_source_that_ends_the_parser_is_no_bug_of_ours(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = driver.translate_part
+
+    def crashes(part: Part) -> list[Ported]:
+        if part.inputs.units[0].path == "k.cu":
+            fanout.foreign(begins=True)  # a million nested terms do it, in seconds
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(part)
+
+    monkeypatch.setattr(driver, "translate_part", crashes)
+    code, document = port(capfd, write("k.cu", GOOD), write("good.cu", GOOD))
+    assert (code, codes(document)) == (1, {"CP1016"})
+    said = [d["message"] for k in document["kernels"] for d in k["diagnostics"] if d["code"] == "CP1016"]
+    assert "SIGKILL while libclang read it" in said[0]
 
 
 def test_one_bad_file_never_stops_the_others(capfd: pytest.CaptureFixture[str]) -> None:

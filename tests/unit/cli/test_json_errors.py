@@ -59,7 +59,7 @@ def test_failures_of_verify_are_documents(
     code: int,
     kind: str,
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.chdir(tmp_path)
@@ -81,6 +81,19 @@ def test_a_bug_in_a_command_is_a_document(
     assert run(["doctor", "--json"]) == 4
     failure = Failure.model_validate_json(capfd.readouterr().out)
     assert (failure.error.kind, failure.error.message) == ("bug", "RuntimeError: odd")
+
+
+def test_an_interruption_is_a_document(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("translator.doctor.examine", fails)
+    assert run(["doctor", "--json"]) == 130
+    captured = capfd.readouterr()
+    assert json.loads(captured.out)["exit_code"] == 130
+    assert "interrupted" in captured.err
 
 
 def test_verify_alone_says_it_too(tmp_path: Path) -> None:

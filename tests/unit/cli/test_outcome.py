@@ -21,6 +21,7 @@ def outcome(status: str, *codes: str, stages: tuple[Stage, ...] = ()) -> Outcome
         ([outcome("PASSED"), outcome("REFUSED", "CP1111")], 1),
         ([outcome("REFUSED", "CP1111"), outcome("REFUSED", "CP1001")], 2),
         ([outcome("NOT_RUN", "CP9001")], 3),
+        ([outcome("NOT_RUN", "CP9005")], 3),
         ([outcome("REFUSED", "CP0002"), outcome("REFUSED", "CP1001")], 3),
         ([outcome("CRASHED", "CP0001"), outcome("REFUSED", "CP0002")], 4),
         ([], 1),

@@ -15,7 +15,9 @@ from small_entry import KERNEL, write_blocks, write_entry
 import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
 from corpus.inline import load_blocks, with_blocks
+from translator.batch.corpus_documents import ShowDocument
 from translator.cli.main import run as cuteport
+from translator.documents import schema_of
 from verify.options import Options
 from verify.verdict import Status, Verdict
 
@@ -132,6 +134,24 @@ def test_verdicts_made_elsewhere_are_taken_if_they_are_about_these_files(item: I
     (item.folder / "cuda.cu").write_text("// newer\n")
     check.take(found := check.examine([item]), tmp_path / "t")
     assert {p.message for p in found[0].problems} == {"the verdict is about another cuda.cu"}
+
+
+def test_an_entry_is_shown_as_a_document(item: Item, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cuteport(["corpus", "show", "twice", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    made = ShowDocument.model_validate(shown)
+    assert (made.id, made.family, made.proven, list(made.variants)) == ("twice", "toys", [], ["f32", "f16"])
+    assert made.notes == item.text("notes.md") and made.kernel == item.text("kernel.py")
+    schema = json.loads(schema_of("corpus-show"))
+    assert set(shown) == set(schema["properties"])
+
+
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_a_name_that_is_none_is_a_document(
+    item: Item, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert cuteport(["corpus", command, "thrice", "--json"]) == 2
+    assert "CP5011" in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
 def test_the_command_tells_what_is_not_proven(

@@ -170,7 +170,8 @@ def verdict(folder: Path, kernel: str, status: Status, *stages: StageResult) -> 
         hashes={
             "port": _sha(folder / "port.py"),
             "original": _sha(folder / "original/device.cu"),
-            "spec": "5" * 64,
+            "spec": _sha(folder / "spec.toml"),
+            "harness": "5" * 64,
         },
         environment={"versions": {"python": "3.11.7", "torch": "2.13.0"}, "gpu": None},
         seed=7,

@@ -138,6 +138,12 @@ def _needs_a_compiler() -> None:
         pytest.skip(str(NoCompilerError("no CUDA headers here")))
 
 
+def test_a_machine_without_a_compiler_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "/nowhere/cc")
+    exit_code, said = run(folder / "good.ptx", "--spec", folder, "--json")
+    assert (exit_code, json.loads(said)["code"]) == (3, "CP7106"), said
+
+
 def test_cuda_source_has_its_lines(folder: Path) -> None:
     _needs_a_compiler()
     source = folder / "scale.cu"

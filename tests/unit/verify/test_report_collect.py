@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,60 @@ def test_a_seal_that_does_not_fit_is_told(tmp_path: Path) -> None:
     text = (folder / "verdict.json").read_text()
     (folder / "verdict.json").write_text(text.replace('"seed": 7', '"seed": 8'))
     assert told(tmp_path) == {"t": ["CP9505"]}
+
+
+def test_a_seal_is_looked_at_wherever_the_verdict_comes_from(tmp_path: Path) -> None:
+    folder = targets.passed(tmp_path / "t")
+    plain = Verdict.model_validate_json((folder / "verdict.json").read_bytes())
+    kept, printed = tmp_path / "kept.json", tmp_path / "printed.json"
+    write_json(kept, sealed(plain).model_dump(mode="json", exclude_none=True))
+    made = Report(exit_code=0, verdicts=[sealed(plain)])
+    printed.write_text(made.model_dump_json(exclude_none=True, indent=1))
+    for path in (kept, printed):
+        assert told(path) == {"t": []}
+        path.write_text(path.read_text().replace('"seed": 7', '"seed": 8'))
+        assert told(path) == {"t": ["CP9505"]}
+    shutil.rmtree(folder)
+    assert told(kept) == {"t": ["CP9505", "CP9503"]}
+
+
+@pytest.mark.parametrize("name", ["spec.toml", "reference.py"])
+def test_what_is_not_shown_is_compared_too(tmp_path: Path, name: str) -> None:
+    folder = targets.passed(tmp_path / "t")
+    with (folder / name).open("a") as f:
+        f.write("# other\n")
+    (entry,) = collect([folder])
+    assert [str(p.message) for p in entry.problems] == [f"{name} is not what was verified: it changed since"]
+
+
+def test_the_overview_marks_what_no_longer_holds(tmp_path: Path) -> None:
+    for name in ("stale", "whole"):
+        targets.passed(tmp_path / name)
+    targets.wrong(tmp_path / "wrong")
+    for name in ("stale", "wrong"):
+        (tmp_path / name / "port.py").write_text("x = 1\n")
+    made = make([tmp_path], tmp_path / "report.html")
+    assert {r.name: r.code for _, r in made.rows} == {
+        "stale": "CP9504",
+        "whole": "",
+        "wrong": "CP7012 CP9504",
+    }
+    overview = (tmp_path / "report.html").read_text().partition("</tbody>")[0]
+    assert overview.count(">CP9504</code>") == 2 and overview.count(">CP7012</code>") == 1
+
+
+def test_an_own_report_is_no_input(tmp_path: Path) -> None:
+    folder = targets.passed(tmp_path / "t")
+    out = tmp_path / "report.html"
+    make([folder], out)
+    before = out.read_bytes()
+    for paths in ([out], [folder, out]):
+        with pytest.raises(NothingToReportError, match=r"report\.html: a report, which holds no verdicts"):
+            make(paths, out)
+    assert out.read_bytes() == before
+    (folder / "verdict.json").write_text("")
+    with pytest.raises(NoReportError, match="is what the report is about"):
+        make([folder / "verdict.json"], folder / "verdict.json")
 
 
 def test_what_verdicts_say_is_no_failure_of_the_report(tmp_path: Path) -> None:

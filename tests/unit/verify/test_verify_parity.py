@@ -51,7 +51,7 @@ def parity(
     read = load_spec(target)
     runs = plan(read, (), 0)
     sides = original_side(driver, target), port_side(driver, target)
-    return run_parity("t", read, runs, *sides, built=built)
+    return run_parity(str(target), read, runs, *sides, built=built)
 
 
 def test_a_right_port_passes(driver: FakeDriver, tmp_path: Path) -> None:
@@ -122,6 +122,13 @@ def test_open_question_forbids_passed(driver: FakeDriver, tmp_path: Path) -> Non
     spec = SPEC + '[[question]]\ncode = "CP3901"\ntext = "how long is x?"\n'
     got = parity(driver, tmp_path / "a", RIGHT, spec)
     assert (got.status, got.code) == (Status.AMBIGUOUS, "CP7018")
+    line = spec[: spec.index("[[question]]")].count("\n") + 1
+    where = f"{tmp_path / 'a' / 'spec.toml'}:{line}"
+    words = f'{where}: a [[question]] without `answer = "…"`: CP3901: how long is x?'
+    assert got.message == f"values agree, but {words}"
+    two = spec + 'answer = "n"\n' + 2 * '[[question]]\ncode = "CP3902"\ntext = "and y?"\nanswer = ""\n'
+    got = parity(driver, tmp_path / "c", RIGHT, two)
+    assert f":{line + 4}: a [[question]]" in got.message and got.message.endswith("and y?; 1 more is open")
     answered = spec + 'answer = "n"\n'
     assert parity(driver, tmp_path / "b", RIGHT, answered).status is Status.PASSED
 

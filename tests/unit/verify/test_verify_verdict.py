@@ -15,9 +15,11 @@ from pydantic import ValidationError
 from saxpy_target import PORT, write_target
 
 import verify
+from verify import run
 from verify.__main__ import exit_code, find_targets, main
 from verify.codes import CODES
 from verify.facts import BenchFacts, CompileFacts, KernelResources, ParityFacts, RunFacts, Timing
+from verify.options import Options
 from verify.static import check_static
 from verify.verdict import StageResult, Status, Verdict, conclude
 
@@ -131,6 +133,18 @@ def test_exit_codes() -> None:
     bug = verdict(Status.AMBIGUOUS, STATIC, COMPILED, bad_stage.model_copy(
         update={"status": Status.AMBIGUOUS, "code": "CP7099"}))  # fmt: skip
     assert [exit_code(v) for v in ([good], [good, bad], [good, lacking], [bug, bad])] == [0, 1, 3, 4]
+    assert exit_code([bad, lacking]) == 3  # the highest
+
+
+def test_a_gpu_that_was_asked_for_by_name_is_lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = verdict(Status.COMPILED, STATIC, COMPILED, NO_GPU)
+    assert [exit_code([good], Options(device=d)) for d in ("auto", "gpu", "emulator")] == [0, 3, 0]
+    monkeypatch.setattr("verify.where.find_gpu", lambda: (None, "no NVIDIA driver on this machine"))
+    target = write_target(tmp_path / "t")
+    monkeypatch.setattr(run, "compile_ports", lambda jobs, *_: iter([COMPILED.model_copy(
+        update={"target": j.target}) for j in jobs]))  # fmt: skip
+    (found,) = run.verify_targets([target], Options(device="gpu"))
+    assert [(s.code, s.status) for s in found.stages[2:]] == [("CP9002", Status.NOT_RUN)] * 3
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import verify.__main__ as command
 from verify.__main__ import exit_code
+from verify.check.told import findings_of_verdicts, suites_of_verdicts
 from verify.facts import MutationFacts, ParityFacts
 from verify.mutate.generate import Mutant, choose
 from verify.mutate.remembered import Remembered, remembered
 from verify.mutate.score import Judged, Ruling, facts_of
-from verify.options import mutate_of, score_of, with_values
+from verify.options import Options, mutate_of, score_of, with_values
 from verify.sides import Inputs, SideError, SideRan
-from verify.verdict import StageResult, Status, Verdict
+from verify.verdict import Report, StageResult, Status, Verdict
 
 
 class Counting:
@@ -167,5 +169,37 @@ def verdict(mutation: MutationFacts | None) -> Verdict:
 def test_a_score_fails_only_what_was_asked_of_it(
     mutation: MutationFacts | None, least: float | None, code: int
 ) -> None:
-    assert exit_code([verdict(mutation)], least) == code
-    assert exit_code([verdict(facts(5, 0)), verdict(mutation)], least) == code
+    options = Options(mutate="some", min_score=least)
+    assert exit_code([verdict(mutation)], options) == code
+    assert exit_code([verdict(facts(5, 0)), verdict(mutation)], options) == code
+
+
+def test_a_score_that_is_too_low_is_told_wherever_results_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [verdict(facts(9, 1)), verdict(facts(10, 0)), verdict(facts(0, 0, 5))]
+    names = [str(tmp_path / name) for name in ("low", "good", "none")]
+    given = [v.model_copy(update={"target": n}) for v, n in zip(given, names, strict=True)]
+    monkeypatch.setattr(command, "verify_targets", lambda *_, **__: iter(given))
+    monkeypatch.setattr(command, "Report", Report.model_construct)  # these verdicts hold little
+    low, none = (
+        f"the mutation score is to be at least 0.95, and {words}" for words in ("it is 0.9", "there is none")
+    )
+    report = []
+
+    def keep(made: Report) -> int:
+        report.append(made)
+        return made.exit_code
+
+    options = Options(mutate="some", min_score=0.95)
+    assert command.check([tmp_path], options, on_report=keep) == 1
+    said = capsys.readouterr().err
+    assert f"low: CP7061: {low}" in said and f"none: CP7061: {none}" in said and "good: CP7061" not in said
+    told = [f for f in findings_of_verdicts(given, report[0].remarks) if f.code == "CP7061"]
+    assert [(f.target, f.level, f.message) for f in told] == [
+        (names[0], "error", low),
+        (names[2], "error", none),
+    ]
+    suites = suites_of_verdicts(given, report[0].remarks)
+    states = [[c.state for c in s.cases if c.name == "mutants"] for s in suites]
+    assert states == [["failure"], [], ["failure"]]

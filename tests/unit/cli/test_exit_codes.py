@@ -1,0 +1,134 @@
+"""The README's table of exit codes, command by command: each number that it gives is one that is met here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from translator.cli.main import app, run
+
+ROOT = Path(__file__).resolve().parents[3]
+GOOD = """\
+__global__ void scale(float* x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = a * x[i];
+}
+"""
+TARGET = "cuteport__saxpy"
+
+# Command → exit code → a command line that ends with it, in the folder that `place` makes.
+CASES: dict[str, dict[int, list[str]]] = {
+    "port": {
+        0: ["good.cu", "--no-verify"],
+        1: ["refused.cu", "--no-verify"],
+        2: ["gone.cu", "--no-verify"],
+    },
+    "analyze": {0: ["refused.cu"], 1: ["binary.cu"], 2: ["gone.cu"]},
+    "verify": {
+        0: ["t", "--stages", "static"],
+        1: ["bad", "--stages", "static"],
+        2: ["badspec", "--stages", "static"],
+    },
+    "check": {2: ["badspec", "--no-bench"]},
+    "bisect": {2: ["badspec", "--good", "4.7.0"]},
+    "emulate": {2: ["gone.cu", "--spec", "t"]},
+    "spec": {0: ["check", "t"], 2: ["check", "badspec"]},
+    "report": {
+        0: ["t", "-o", "r.html"],
+        1: ["cut", "-o", "r.html"],
+        2: ["gone", "-o", "r.html"],
+        3: ["t", "-o", "/dev/full"],
+    },
+    "corpus": {0: ["list"], 2: ["show", "gone"]},
+    "map": {0: ["__syncthreads"], 1: ["__no_such"], 2: []},
+    "explain": {0: ["CP7012"], 2: ["CP0000"]},
+    "schema": {0: ["port"], 2: ["nonsense"]},
+    "doctor": {},
+}
+# Those that take a compiler, a GPU, the network or minutes: where they are met, as (file, words in it).
+ELSEWHERE: dict[tuple[str, int], tuple[str, str]] = {
+    ("port", 3): ("tests/unit/cli/test_outcome.py", '([outcome("NOT_RUN", "CP9001")], 3)'),
+    ("verify", 3): ("tests/unit/verify/test_verify_verdict.py", '("auto", "gpu", "emulator")] == [0, 3, 0]'),
+    ("check", 0): ("tests/unit/check/test_check_folder.py", "report.exit_code == 0"),
+    ("check", 1): ("tests/unit/check/test_check_reuse.py", "report.exit_code == 1"),
+    ("check", 3): ("tests/unit/check/test_check_reuse.py", "report.exit_code == 3"),
+    ("bisect", 0): ("tests/unit/check/test_bisect.py", 'report.exit_code) == ("verdict", [], 0)'),
+    ("bisect", 3): ("tests/unit/check/test_bisect.py", '"--good", "4.1.0", "--json"]) == 3'),
+    ("emulate", 0): ("tests/unit/verify/test_emulate.py", "assert code == 0, text"),
+    ("emulate", 1): ("tests/unit/verify/test_emulate.py", '== (1, "CP7108"), said'),
+    ("emulate", 3): ("tests/unit/verify/test_emulate.py", '== (3, "CP7106")'),
+    ("corpus", 1): (
+        "tests/unit/corpus/test_corpus_check.py",
+        'cuteport(["corpus", "check", "--no-run"]) == 1',
+    ),
+    ("doctor", 0): ("tests/unit/cli/test_doctor.py", "examined().exit_code) == (True, 0)"),
+    ("doctor", 3): ("tests/unit/cli/test_doctor.py", "without_dsl.exit_code) == (False, 3)"),
+}
+
+
+def documented() -> dict[str, set[int]]:
+    """Command → the exit codes that the README gives a meaning for it; 0 is of all."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("| command | 1 | 2 | 3 |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    return {name.strip("`"): {0, *(k for k, said in enumerate(cells, 1) if said)} for name, *cells in rows}
+
+
+def test_the_table_has_every_command_and_only_numbers_that_are_met() -> None:
+    commands = {c.name for c in app.registered_commands} | {g.name for g in app.registered_groups}
+    table = documented()
+    assert set(table) == commands == set(CASES)
+    met = {name: set(codes) | {c for n, c in ELSEWHERE if n == name} for name, codes in CASES.items()}
+    assert met == table
+    for file, words in ELSEWHERE.values():
+        assert words in (ROOT / file).read_text(encoding="utf-8"), file
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("good.cu").write_text(GOOD)
+    Path("refused.cu").write_text(GOOD.replace("a * x[i]", "*new float"))
+    Path("binary.cu").write_bytes(bytes(range(256)))
+    for name in ("t", "bad", "badspec", "cut"):
+        shutil.copytree(ROOT / "targets" / TARGET, name)
+    Path("bad/port.py").write_text("def saxpy(:\n")
+    Path("badspec/spec.toml").write_text("schema = 1\nname = 3\n")
+    Path("cut/verdict.json").write_text("{")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(name, code) for name, codes in CASES.items() for code in codes]
+)
+def test_the_table_is_true(place: Path, command: str, code: int) -> None:
+    assert run([command, *CASES[command][code]]) == code
+
+
+def test_verify_and_check_agree_about_targets_that_can_not_be_used(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("badspec", "gone"):
+        assert run(["verify", name, "--stages", "static"]) == run(["check", name, "--no-bench"]) == 2
+    assert run(["check", "badspec", "gone", "--no-bench"]) == 2
+    capfd.readouterr()
+
+
+def test_a_reader_that_leaves_is_no_failure(place: Path) -> None:
+    for module, arguments in (("translator.cli.main", ["map", "--markdown"]), ("verify", ["t", "--json"])):
+        command = [sys.executable, "-P", "-m", module, *arguments]
+        more = ["--stages", "static"] if module == "verify" else []
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [*command, *more],
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+            stdout=write, stderr=subprocess.PIPE, text=True, timeout=120,
+        )  # fmt: skip
+        os.close(write)
+        assert (done.returncode, "Traceback" in done.stderr) == (141, False), done.stderr
