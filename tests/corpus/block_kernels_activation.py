@@ -1,0 +1,77 @@
+"""Kernels around the blocks of the activation family, for the emulator; prints their results as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.corpus.block_kernels import run
+
+POINTS = 4096  # a statement: what catches launches stays before the import of the DSL
+
+import cutlass
+import cutlass.cute as cute
+import numpy as np
+from cutlass import Float32, Int32
+
+from corpus.blocks.activation_math import ACTIVATIONS, activate
+from corpus.blocks.row_chunks import chunk_blocks, chunk_place
+
+# Beyond what exp, squares and fp32's normal numbers hold; then -12 … 12.
+ODD = (0.0, -0.0, np.inf, -np.inf, np.nan, 88.0, -88.0, 100.0, -100.0, 1e20, -1e20, 3e38, -3e38, 1e-38, 1e-20)
+# (vectors of a row, rows, lanes, rows of a thread, groups of a block)
+PLACES = ((5, 7, 8, 1, 4), (70, 5, 64, 2, 1), (64, 3, 32, 4, 1), (1, 9, 1, 2, 64))
+
+
+@cute.kernel
+def math_kernel(mX: cute.Tensor, mO: cute.Tensor, name: cutlass.Constexpr, exact: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    mO[block * 256 + thread] = activate(mX[block * 256 + thread], name, exact)
+
+
+@cute.jit
+def math_launch(x: cute.Pointer, o: cute.Pointer, name: cutlass.Constexpr, exact: cutlass.Constexpr):
+    mX, mO = (cute.make_tensor(p, cute.make_layout(POINTS)) for p in (x, o))
+    math_kernel(mX, mO, name, exact).launch(grid=(POINTS // 256, 1, 1), block=(256, 1, 1))
+
+
+@cute.kernel
+def place_kernel(
+    mSeen: cute.Tensor, lanes: cutlass.Constexpr, each: cutlass.Constexpr, groups: cutlass.Constexpr
+):
+    vector, first = chunk_place(mSeen.shape[0], lanes, each, groups)
+    if vector < mSeen.shape[0]:
+        for k in cutlass.range_constexpr(each):
+            if first + k < mSeen.shape[1]:
+                cute.arch.atomic_add(mSeen.iterator + (first + k) * mSeen.shape[0] + vector, Int32(1))
+
+
+@cute.jit
+def place_launch(
+    seen: cute.Pointer, rows: Int32, vectors: cutlass.Constexpr, lanes: cutlass.Constexpr,
+    each: cutlass.Constexpr, groups: cutlass.Constexpr,
+):  # fmt: skip
+    mSeen = cute.make_tensor(seen, cute.make_layout((vectors, rows)))
+    place_kernel(mSeen, lanes, each, groups).launch(
+        grid=(chunk_blocks(vectors, rows, lanes, each, groups), 1, 1), block=(lanes * groups, 1, 1)
+    )
+
+
+def main() -> None:
+    x = np.linspace(-12, 12, POINTS, dtype=np.float32)
+    x[: len(ODD)] = ODD
+    told: dict[str, Any] = {"odd": len(ODD), "x": x.tolist(), "math": {}, "places": {}}
+    for name in ACTIVATIONS:
+        for exact in (True, False):
+            arrays = [(Float32, x), (Float32, np.zeros_like(x))]
+            told["math"][f"{name} {int(exact)}"] = run(math_launch, arrays, name, exact)[1].tolist()
+    for vectors, rows, *plan in PLACES:
+        seen = np.zeros((rows, vectors), np.int32)
+        (seen,) = run(place_launch, [(Int32, seen)], Int32(rows), vectors, *plan)
+        told["places"][f"{vectors} {rows} {plan}"] = seen.tolist()
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
