@@ -12,8 +12,8 @@ Algorithm: a thread copies one vector of `each` rows; all ids are asked for firs
 Chunks of rows as in `row_chunks`. Rows outside are not read. hidden and `checked` are compile-time
 constants; without `checked` every id must be inside, and the comparisons vanish.
 
-Units: strides in elements; `first` and `count` in rows of the whole vocabulary. Traffic: each row once out, those
-inside once in, and the ids.
+Units: strides in elements; `first` and `count` in rows of the whole vocabulary. Traffic: each row once out,
+those inside once in, and the ids.
 Source of the technique: vocabulary-parallel embeddings of tensor-parallel inference, with zeros to be summed.
 """
 
