@@ -74,6 +74,15 @@ def test_chunks_cover_every_vector_of_every_row_once(given: Any) -> None:
         assert np.array_equal(seen, np.ones_like(seen)), key
 
 
+@pytest.mark.dsl
+def test_bias_activation_residual_may_write_over_what_it_reads(given: Any) -> None:
+    x, bias, residual = (np.array(a) for a in given["finished"])
+    want = (np.maximum(x.reshape(5, 32) + bias, 0) + residual.reshape(5, 32)).ravel()
+    over_x, over_residual = given["in place 1"], given["in place 0"]
+    assert np.array_equal(over_x[0], want) and np.array_equal(over_x[2], residual)
+    assert np.array_equal(over_residual[2], want) and np.array_equal(over_residual[0], x)
+
+
 @pytest.mark.parametrize(
     ("vectors", "rows", "loads", "plan"),
     [
