@@ -181,7 +181,7 @@ def gated_activation_kernel(
 ):
     element, (width, _, vectors, rows) = mX.element_type, mX.shape
     vector, first = chunk_place(vectors, lanes, each, groups)
-    if vector < vectors and first < rows:
+    if vector < vectors:
         tXrX = [cute.make_fragment_like(mX[None, None, 0, 0]) for _ in range(each)]
         for k in cutlass.range_constexpr(each):
             row = cutlass.min(first + k, rows - 1)  # beyond the end: the last one again

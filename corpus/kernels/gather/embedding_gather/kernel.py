@@ -127,7 +127,7 @@ def embedding_gather_kernel(
 ):
     (count, hidden), tokens, tile = mT.shape, mO.shape[0], (1, width)
     vector, first = chunk_place(hidden // width, lanes, each, groups)
-    if vector < hidden // width and first < tokens:
+    if vector < hidden // width:
         row = [Int64(mI[cutlass.min(first + k, tokens - 1)]) - first_id for k in range(each)]
         rT = [cute.make_rmem_tensor(tile, mT.element_type) for _ in range(each)]
         for k in cutlass.range_constexpr(each):
