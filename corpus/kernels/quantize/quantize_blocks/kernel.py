@@ -4,8 +4,8 @@
     scale[i, j] = most / largest code         q[r, c] = round(x[r, c] · (largest code / most))
 
 Shapes: x is (rows, columns), bf16, fp16 or fp32; q has as many codes, e4m3 (largest 448) or int8 (127). Rows
-are `x_stride` and `q_stride` apart. A block is `side` rows of `side` columns (128 is what it is tuned for), cut
-off at the edges of the matrix; scale is (ceil(rows / side), ceil(columns / side)), row-major.
+are `x_stride` and `q_stride` apart. A block is `side` rows of `side` columns (128 is what it is tuned for),
+cut off at the edges of the matrix; scale is (ceil(rows / side), ceil(columns / side)), row-major.
 
 Algorithm: one thread block a block of the matrix, which stays in registers between maximum and rounding:
 
