@@ -69,3 +69,42 @@ def test_int8_is_the_nearest_integer(given: Any, width: int) -> None:
         whole = np.nan_to_num(np.round(np.clip(x, low, high)), nan=0.0)
         assert np.array(codes, np.uint8).view(np.int8).tolist() == whole.tolist(), way
         assert [float(v) for v in back] == whole.tolist(), way
+
+
+def rows(count: int, lanes: int) -> np.ndarray:
+    """As block_kernels_quantize makes them, (count, lanes · 4)."""
+    y = (np.arange(count * lanes * 4) * 37 % 101 / 64).astype(np.float32).reshape(count, lanes * 4)
+    for r in range(count):
+        y[r, (r * 53 + lanes * 4 - 3) % (lanes * 4)] = (5 + r) * (-1) ** r
+    if count > 1:
+        y[1] = 0
+    if count > 3:
+        y[-1, 5] = np.nan
+    return y
+
+
+@pytest.mark.dsl
+def test_the_largest_magnitude_of_a_row_reaches_all_its_lanes(given: Any) -> None:
+    assert len(given["most"]) == 6
+    for key, got in given["most"].items():
+        lanes, threads = map(int, key.split())
+        want = np.maximum(np.abs(rows(threads // lanes, lanes)).max(axis=1), np.float32(0.125))
+        assert repr(got) == repr(np.repeat(want, lanes).tolist()), key
+    assert np.isnan(given["most"]["4 32"][-1]) and given["most"]["4 32"][4] == 0.125
+
+
+@pytest.mark.dsl
+def test_codes_and_scales_come_from_one_factor(given: Any) -> None:
+    chance = np.random.default_rng(5)
+    most = (2.0 ** chance.integers(-9, 9, 64) * chance.uniform(1, 2, 64)).astype(np.float32)
+    x = (most[:, None] * chance.uniform(-1.5, 1.5, (64, 4))).astype(np.float32)
+    for kind, saturate, largest in (("e4m3", False, 448), ("int8", False, 127), ("int8", True, 127)):
+        codes, scale = given["codes"][f"{kind} {saturate}"]
+        value = x if saturate else np.clip(x, -most[:, None], most[:, None])
+        product = value * (np.float32(largest) / most)[:, None]
+        assert scale == (most / np.float32(largest)).tolist()
+        if kind == "e4m3":
+            assert codes == nearest_e4m3(product.ravel().astype(np.float64)).reshape(64, 4).tolist()
+        else:
+            whole = np.clip(np.round(product), -128, 127)
+            assert np.array(codes, np.uint8).view(np.int8).tolist() == whole.tolist()
