@@ -6,7 +6,7 @@ memory: of a calibration (static), or what tensor_scale has just found (dynamic)
 Algorithm: a thread has several 128-bit accesses under way, then rounds and stores what is in its registers:
 
     mX (vectors, width)      block b: vectors of tile (tiles - 1 - b), a vector to a thread, `each` times
-    rX (each, width) ─ · 1 / scale ─ round → rQ ─ 64-bit stores → mQ
+    rX (width, each) ─ · 1 / scale ─ round → rQ ─ 64-bit stores → mQ
 
 Blocks begin at the tensor's end: whoever made or measured it has left its end in the L2 cache. Codes are the
 nearest, ties to even; what lies beyond becomes ±448, or -128 and 127. A NaN is 0x7F as e4m3 and 0 as int8.
@@ -52,14 +52,6 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block row_view 6811058f3db3
-def row_view(pointer, rows, columns: int, stride, width: int):
-    """Rows of `columns` elements, `stride` elements (Int64) apart."""
-    layout = cute.make_layout((rows, columns), stride=(cute.assume(stride, divby=width), 1))
-    return cute.make_tensor(pointer, layout)
-
-
-# -- end of row_view
 # -- block fp8_convert ad48d1054ef4
 E4M3_MAX = 448.0
 
@@ -145,17 +137,19 @@ def quantize_tensor_kernel(
     vectors, width = mX.shape
     tile = (vectors - 1) // (threads * each) - block
     first = tile * (threads * each) + thread
-    layout = cute.make_layout((each, width), stride=(width, 1))
+    layout = cute.make_layout(
+        (width, each)
+    )  # in the order of memory, so that neighbours are converted in pairs
     rX = cute.make_rmem_tensor(layout, mX.element_type)
     rQ = cute.make_rmem_tensor(layout, mQ.element_type)
     for j in cutlass.range_constexpr(each):
         # Beyond the end: the last vector again, whose codes are not stored twice.
-        v = min(first + j * threads, vectors - 1)
-        cute.autovec_copy(mX[v, None], rX[j, None])
+        v = Int64(min(first + j * threads, vectors - 1))
+        cute.autovec_copy(mX[v, None], rX[None, j])
     rQ.store(codes_of(rX.load().to(Float32), 1.0 / mScale[0], kind, True))
     for j in cutlass.range_constexpr(each):
         if first + j * threads < vectors:
-            cute.autovec_copy(rQ[j, None], mQ[first + j * threads, None])
+            cute.autovec_copy(rQ[None, j], mQ[Int64(first + j * threads), None])
 
 
 @cute.jit
@@ -170,7 +164,8 @@ def quantize_tensor_launch(
     each: cutlass.Constexpr,
     stream: cuda.CUstream,
 ):
-    mX, mQ = [row_view(p, vectors, width, Int64(width), width) for p in (pX, pQ)]
+    layout = cute.make_layout((vectors, width), stride=(width, 1))
+    mX, mQ = cute.make_tensor(pX, layout), cute.make_tensor(pQ, layout)
     mScale, span = cute.make_tensor(pScale, cute.make_layout(1)), threads * each
     quantize_tensor_kernel(mX, mQ, mScale, kind, threads, each).launch(
         grid=((vectors + span - 1) // span, 1, 1), block=(threads, 1, 1), stream=stream

@@ -52,14 +52,6 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block row_view 6811058f3db3
-def row_view(pointer, rows, columns: int, stride, width: int):
-    """Rows of `columns` elements, `stride` elements (Int64) apart."""
-    layout = cute.make_layout((rows, columns), stride=(cute.assume(stride, divby=width), 1))
-    return cute.make_tensor(pointer, layout)
-
-
-# -- end of row_view
 # -- block lane_reduce 2f92a86e78c1
 @cute.jit
 def lane_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr):
@@ -181,14 +173,14 @@ def tensor_scale_kernel(
     block, _, _ = cute.arch.block_idx()
     vectors, width = mX.shape
     sPart = cute.make_tensor(cute.arch.alloc_smem(Int32, 32, 16), cute.make_layout(32))
-    rX = cute.make_rmem_tensor(cute.make_layout((each, width), stride=(width, 1)), mX.element_type)
+    rX = cute.make_rmem_tensor(cute.make_layout((width, each)), mX.element_type)
     rMost = cute.make_rmem_tensor(cute.make_layout(1), Float32)
 
     first, bits = block * (threads * each), Int32(0)
     while first < vectors:
         for j in cutlass.range_constexpr(each):
-            v = min(first + j * threads + thread, vectors - 1)
-            cute.autovec_copy(mX[v, None], rX[j, None])
+            v = Int64(min(first + j * threads + thread, vectors - 1))
+            cute.autovec_copy(mX[v, None], rX[None, j])
         most = Float32(cute.math.abs(rX.load().to(Float32)).reduce(cute.ReductionOp.MAX, 0.0, 0))
         bits = cutlass.max(bits, most.bitcast(Int32))
         first += stride
@@ -210,10 +202,8 @@ def tensor_scale_launch(
     each: cutlass.Constexpr,
     stream: cuda.CUstream,
 ):
-    mX, mScale = (
-        row_view(pX, vectors, width, Int64(width), width),
-        cute.make_tensor(pScale, cute.make_layout(1)),
-    )
+    mX = cute.make_tensor(pX, cute.make_layout((vectors, width), stride=(width, 1)))
+    mScale = cute.make_tensor(pScale, cute.make_layout(1))
     tensor_scale_kernel(mX, mScale, blocks * (threads * each), kind, threads, each).launch(
         grid=(blocks, 1, 1), block=(threads, 1, 1), stream=stream
     )
