@@ -220,7 +220,7 @@ def quantize_blocks_kernel(
         min(side, rows - i * side) if rows % side else side,
         min(side, columns - j * side) if columns % side else side,
     )
-    sPart = cute.make_tensor(cute.arch.alloc_smem(Int32, 32, 16), cute.make_layout(32))
+    sPart = cute.make_tensor(cute.arch.alloc_smem(Int32, threads // 32, 16), cute.make_layout(threads // 32))
 
     tXrX, tQrQ = cute.make_fragment_like(tXgX), cute.make_fragment_like(tQgQ)
     tXrX.fill(0.0)

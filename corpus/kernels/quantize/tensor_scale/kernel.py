@@ -172,7 +172,7 @@ def tensor_scale_kernel(
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     vectors, width = mX.shape
-    sPart = cute.make_tensor(cute.arch.alloc_smem(Int32, 32, 16), cute.make_layout(32))
+    sPart = cute.make_tensor(cute.arch.alloc_smem(Int32, threads // 32, 16), cute.make_layout(threads // 32))
     rX = cute.make_rmem_tensor(cute.make_layout((width, each)), mX.element_type)
     rMost = cute.make_rmem_tensor(cute.make_layout(1), Float32)
 
