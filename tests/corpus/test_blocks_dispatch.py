@@ -1,0 +1,79 @@
+"""The blocks of dispatch alone: the grid's barrier, the block's running sums, the slots of choices."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corpus.blocks.grid_barrier import co_resident
+from verify.compile import child_env
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tests.corpus.block_kernels_dispatch"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **child_env("sm_90a", tmp_path_factory.mktemp("dump")), "PYTHONPATH": str(ROOT)},
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.dsl
+def test_all_blocks_see_what_all_wrote_before_a_barrier_of_the_grid(given: Any) -> None:
+    for key, (out, word) in given["barrier"].items():
+        blocks = int(key)
+        x = np.arange(blocks * 64).reshape(blocks, 64)
+        for _ in range(3):
+            x = np.roll(x, -1, axis=0)[:, ::-1]
+        assert out == x.tolist(), key
+        assert word == [0, 0], "the words are as they were found"
+
+
+@pytest.mark.dsl
+def test_a_barrier_that_does_not_release_is_told(given: Any) -> None:
+    assert given["relaxed"] == "CP8012"
+
+
+def test_a_grid_that_cannot_wait_for_itself_is_refused() -> None:
+    assert co_resident(132, 132) == 132
+    for blocks in (0, 133):
+        with pytest.raises(ValueError, match=f"{blocks} blocks"):
+            co_resident(blocks, 132)
+
+
+@pytest.mark.dsl
+def test_each_thread_gets_the_sum_of_those_before(given: Any) -> None:
+    for key, got in given["scan"].items():
+        x = np.arange(32 * int(key)) * 37 % 101
+        assert got == (np.cumsum(x) - x).tolist(), key
+
+
+@pytest.mark.dsl
+def test_choices_get_rows_in_order(given: Any) -> None:
+    assert len(given["slots"]) == 7
+    for key, (ids, counts, offsets, slots) in given["slots"].items():
+        _, first, local, experts, pad, *_ = map(int, key.split())
+        want, at = [-1] * len(ids), 0
+        for e in range(experts):
+            mine = [i for i, chosen in enumerate(ids) if chosen == e and first <= e < first + local]
+            assert (counts[e], offsets[e]) == (len(mine), at), key
+            for k, i in enumerate(mine):
+                want[i] = at + k
+            at += -(-len(mine) // pad) * pad
+        assert offsets[experts] == at, key
+        assert slots == want, key
