@@ -1,6 +1,6 @@
 """One row, or a part of it, read once and written to several rows; unused rows zeroed. Traced.
 
-    block (part, token)      tile (1, threads · vectors · width)
+    block (token, part)      tile (1, threads · vectors · width)
 
     mX (rows, columns)   row token ─ tile `part` ─→ registers of the block's threads (row_tiles)
     mO (rows, columns)   rows mSlots[token, 0 … top_k - 1] ←─ the same tile of each; a slot below 0 is none
