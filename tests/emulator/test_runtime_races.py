@@ -114,6 +114,14 @@ def test_a_barrier_of_the_grid(schedule: str, checks: bool) -> None:
     assert (a.reshape(5, 64) == np.roll(count(320).reshape(5, 64), -2, axis=0)).all()
 
 
+def test_a_large_grid_leaves_room_for_the_next() -> None:
+    # Two libraries, each with more guarded stacks than a process has mappings for.
+    for checks in (True, False):
+        args = [words(100 * 256), words(1), words(100 * 256), 0]
+        done = run("blocks.c", "grid", args, grid=100, block=256, checks=checks)
+        assert (done.end, done.findings) == (0, ())
+
+
 @pytest.mark.parametrize("broken", [1, 2, 3], ids=["no fence", "no barrier after", "no barrier before"])
 @each_schedule
 def test_a_broken_barrier_of_the_grid(broken: int, schedule: str) -> None:

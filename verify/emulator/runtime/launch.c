@@ -10,11 +10,16 @@ static void *map(u64 bytes) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-// Stacks are kept for the next launch of this kernel: guarding each costs a system call.
+// Stacks are kept for the next launch of this kernel: guarding each costs a system call. But not very many: each takes two
+// mappings, of which a process has 65530, and other kernels need some too.
 static struct { u8 *base; u64 stack, count; } stacks_;
+static void drop_stacks(void) {
+    if (stacks_.base) munmap(stacks_.base, (stacks_.stack + PAGE) * stacks_.count);
+    stacks_.base = NULL;
+}
 static u8 *map_stacks(u64 stack, u64 count) {
     if (stacks_.base && stacks_.stack == stack && stacks_.count >= count) return stacks_.base;
-    if (stacks_.base) munmap(stacks_.base, (stacks_.stack + PAGE) * stacks_.count);
+    drop_stacks();
     stacks_.base = map((stack + PAGE) * count);
     stacks_.stack = stack;
     stacks_.count = count;
@@ -253,6 +258,7 @@ int emu_run(const Kernel *k, Launch *l) {
         run_blocks(rt);
     }
     for (u32 i = 0; rt->slots && i < rt->n_slots; i++) free_slot(rt->slots[i]);
+    if (stacks_.count > MOST_KEPT_FIBERS) drop_stacks();
     hopper_end(rt);
     order_end_launch(rt);
     int end = !good ? END_BAD_LAUNCH : rt->stopped ? END_STOPPED : END_DONE;
