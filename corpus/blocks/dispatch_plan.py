@@ -1,11 +1,13 @@
 """How rows of tokens are dispatched to experts: in one launch or two, by how many threads. Host code.
 
     decode    a thread moves as few vectors as leave every block a multiprocessor of its own: 1, 2, 4, …
-              While that works, one launch: its blocks find the slots themselves, or wait for one that does
+              While that works, one launch. Few choices: every block finds the slots itself, which takes no
+              longer than in one block, and nobody waits. More: one block does, the others wait for it
     prefill   two launches: slots first, by one block or a cluster, then a row a block, by COPIES
 
-The tables are not measured yet; what they were chosen for: accesses of a warp at least, 4 vectors of a thread
-under way at most, 128 choices of a warp at a time in the block that finds slots.
+The tables are not measured yet. Why they are as they are: two rounds of a warp at most where all find the slots;
+a warp's accesses at least, and 4 vectors of a thread at most under way; 128 choices of a warp where a block of
+1024 threads finds the slots.
 
 A model is (experts, choices of a token, rows that an expert's are a multiple of, whether padding is zeroed).
 Units: accesses are those of a row, of `width` elements each.
@@ -14,7 +16,8 @@ Units: accesses are those of a row, of `width` elements each.
 from corpus.blocks.grid_barrier import co_resident
 
 THREADS = 256  # of a block in one launch
-MOST_CHOICES = 4096  # whose slots it has room for
+FEW_CHOICES = 512  # whose slots every block finds
+MOST_CHOICES = 4096  # whose slots a block has room for
 # (accesses of a row up to which it holds, threads, vectors of a thread)
 COPIES = ((32, 32, 1), (64, 64, 1), (128, 128, 1), (512, 256, 2), (1 << 30, 256, 4))
 # (choices up to which it holds, blocks that find their slots)
@@ -24,18 +27,23 @@ ROUTE_BYTES = 36 << 10  # of their counters
 
 
 def dispatch_plan(plan, tokens, accesses, model, multiprocessors, copy=None):
-    """(plan, threads, vectors, route): `plan` as given, or "fused" for one launch whose blocks all find the
-    slots, "barrier" where one does (in place of "fused", if asked for), "two launches" with route = (warps,
-    blocks) of the first. `copy`, (threads, vectors), replaces those of the second."""
+    """(plan, threads, vectors, route): `plan` as given, or "fused" where every block finds the slots, or
+    "barrier" where one does, or "two launches" with route = (warps, blocks) of the first. `copy`, (threads,
+    vectors), replaces those of the second. ValueError for a plan that can't be."""
     experts, top_k, _, _ = model
     choices, vectors = tokens * top_k, 1
     while tokens * -(-accesses // (THREADS * vectors)) > multiprocessors and THREADS * vectors < accesses:
         vectors *= 2
     blocks = tokens * -(-accesses // (THREADS * vectors))
-    if plan == "fused" or (plan != "two launches" and blocks <= multiprocessors and choices <= MOST_CHOICES):
-        if plan == "barrier":
-            co_resident(blocks, multiprocessors)
-        return plan or "fused", THREADS, vectors, None
+    if not plan:
+        one = "fused" if choices <= FEW_CHOICES else "barrier"
+        plan = one if blocks <= multiprocessors else "two launches"
+    if plan == "barrier":
+        co_resident(blocks, multiprocessors)
+    if plan == "fused" and choices > MOST_CHOICES:
+        raise ValueError(f"{choices} choices are too many for each block")
+    if plan != "two launches":
+        return plan, THREADS, vectors, None
     warps = 32
     while 4 * warps * (experts + 1) > ROUTE_BYTES and warps > 1:
         warps //= 2

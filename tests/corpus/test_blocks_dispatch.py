@@ -84,23 +84,24 @@ def test_a_launch_is_chosen_by_how_many_blocks_there_are() -> None:
     model = (256, 8, 64, False)
     chosen = {
         tokens: dispatch_plan("", tokens, 896, model, 132)
-        for tokens in (1, 33, 34, 66, 67, 132, 133, 512, 513)
+        for tokens in (1, 33, 34, 64, 65, 66, 67, 132, 133, 512, 513)
     }
     assert {tokens: (plan, vectors) for tokens, (plan, _, vectors, _) in chosen.items()} == {
-        1: ("fused", 1), 33: ("fused", 1), 34: ("fused", 2), 66: ("fused", 2), 67: ("fused", 4),
-        132: ("fused", 4), 133: ("two launches", 4), 512: ("two launches", 4), 513: ("two launches", 4),
+        1: ("fused", 1), 33: ("fused", 1), 34: ("fused", 2), 64: ("fused", 2), 65: ("barrier", 2),
+        66: ("barrier", 2), 67: ("barrier", 4), 132: ("barrier", 4), 133: ("two launches", 4),
+        512: ("two launches", 4), 513: ("two launches", 4),
     }  # fmt: skip
     assert chosen[512][3] == (32, 1) and chosen[513][3] == (32, 8)
-    assert dispatch_plan("barrier", 132, 896, model, 132)[0] == "barrier"
-    assert dispatch_plan("barrier", 133, 896, model, 132)[0] == "two launches"
-    assert dispatch_plan("fused", 133, 896, model, 132)[0] == "fused"
-    assert dispatch_plan("two launches", 1, 896, model, 132)[0] == "two launches"
+    for plan in ("fused", "barrier", "two launches"):
+        assert dispatch_plan(plan, 1, 896, model, 132)[0] == plan
+    assert dispatch_plan("fused", 512, 896, model, 132)[0] == "fused"
+    with pytest.raises(ValueError, match="133 blocks"):
+        dispatch_plan("barrier", 133, 896, model, 132)
+    with pytest.raises(ValueError, match="4104 choices"):
+        dispatch_plan("fused", 513, 896, model, 132)
 
 
 def test_a_launch_fits_what_blocks_have() -> None:
-    assert dispatch_plan("", 100, 8, (8, 64, 1, False), 132)[0] == "two launches", (
-        "6400 slots in shared memory"
-    )
     assert [dispatch_plan("", 999, 8, (n, 1, 1, False), 132)[3][0] for n in (287, 288, 512)] == [32, 16, 16]
     assert [dispatch_plan("", 999, n, (8, 1, 1, False), 132)[1:3] for n in (3, 33, 128, 129, 513, 9999)] == [
         (32, 1), (64, 1), (128, 1), (256, 2), (256, 4), (256, 4),

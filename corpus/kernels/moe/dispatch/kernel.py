@@ -14,7 +14,7 @@ Algorithm: the order of tokens decides, so that the same ids give the same rows.
 of every row has a multiprocessor, is one launch; prefill is two, the second of which starts early:
 
     decode   x ─→ registers │ ids ─ expert_slots, in every block again ─→ slots ─→ 128-bit stores, top_k times
-             barrier: one block finds the slots for all, who wait for it at a barrier of the grid
+             more choices: one block finds the slots, all others wait at a barrier of the grid
     prefill  ids ─ expert_slots, a cluster of up to 8 blocks ─→ slots
              x ─→ registers │ griddepcontrol.wait ─→ slots ─→ 128-bit stores, top_k times
 
@@ -326,9 +326,10 @@ def expert_slots(
 
 
 # -- end of expert_slots
-# -- block dispatch_plan 4ab28bb64e81
+# -- block dispatch_plan 0040487aea46
 THREADS = 256  # of a block in one launch
-MOST_CHOICES = 4096  # whose slots it has room for
+FEW_CHOICES = 512  # whose slots every block finds
+MOST_CHOICES = 4096  # whose slots a block has room for
 # (accesses of a row up to which it holds, threads, vectors of a thread)
 COPIES = ((32, 32, 1), (64, 64, 1), (128, 128, 1), (512, 256, 2), (1 << 30, 256, 4))
 # (choices up to which it holds, blocks that find their slots)
@@ -338,18 +339,23 @@ ROUTE_BYTES = 36 << 10  # of their counters
 
 
 def dispatch_plan(plan, tokens, accesses, model, multiprocessors, copy=None):
-    """(plan, threads, vectors, route): `plan` as given, or "fused" for one launch whose blocks all find the
-    slots, "barrier" where one does (in place of "fused", if asked for), "two launches" with route = (warps,
-    blocks) of the first. `copy`, (threads, vectors), replaces those of the second."""
+    """(plan, threads, vectors, route): `plan` as given, or "fused" where every block finds the slots, or
+    "barrier" where one does, or "two launches" with route = (warps, blocks) of the first. `copy`, (threads,
+    vectors), replaces those of the second. ValueError for a plan that can't be."""
     experts, top_k, _, _ = model
     choices, vectors = tokens * top_k, 1
     while tokens * -(-accesses // (THREADS * vectors)) > multiprocessors and THREADS * vectors < accesses:
         vectors *= 2
     blocks = tokens * -(-accesses // (THREADS * vectors))
-    if plan == "fused" or (plan != "two launches" and blocks <= multiprocessors and choices <= MOST_CHOICES):
-        if plan == "barrier":
-            co_resident(blocks, multiprocessors)
-        return plan or "fused", THREADS, vectors, None
+    if not plan:
+        one = "fused" if choices <= FEW_CHOICES else "barrier"
+        plan = one if blocks <= multiprocessors else "two launches"
+    if plan == "barrier":
+        co_resident(blocks, multiprocessors)
+    if plan == "fused" and choices > MOST_CHOICES:
+        raise ValueError(f"{choices} choices are too many for each block")
+    if plan != "two launches":
+        return plan, THREADS, vectors, None
     warps = 32
     while 4 * warps * (experts + 1) > ROUTE_BYTES and warps > 1:
         warps //= 2
