@@ -11,11 +11,13 @@ from tests.corpus.block_kernels import run  # isort: skip
 import cutlass
 import cutlass.cute as cute
 import numpy as np
-from cutlass import Int32, Uint32
+from cutlass import Float16, Int32, Int64, Uint32
 
 from corpus.blocks.block_scan import block_scan
 from corpus.blocks.expert_slots import expert_slots, expert_slots_shared
 from corpus.blocks.grid_barrier import co_resident, grid_barrier
+from corpus.blocks.row_scatter import load_part, scatter_row, zero_unused
+from corpus.blocks.row_view import row_view
 
 
 @cute.kernel
@@ -100,8 +102,38 @@ def slots_launch(
     ).launch(grid=(blocks, 1, 1), block=(32 * warps, 1, 1), cluster=(blocks, 1, 1))  # fmt: skip
 
 
+@cute.kernel
+def scatter_kernel(
+    mX: cute.Tensor, mO: cute.Tensor, mSlots: cute.Tensor, mCounts: cute.Tensor, mOffsets: cute.Tensor,
+    width: cutlass.Constexpr, threads: cutlass.Constexpr, vectors: cutlass.Constexpr,
+    top_k: cutlass.Constexpr,
+):  # fmt: skip
+    token, part, _ = cute.arch.block_idx()
+    blocks, _, _ = cute.arch.grid_dim()
+    loaded = load_part(mX, token, part, width, threads, vectors)
+    scatter_row(loaded, mO, mSlots, token, part, top_k)
+    zero_unused(loaded, mO, mCounts, mOffsets, token, blocks, part, cute.size(mCounts))
+
+
+@cute.jit
+def scatter_launch(
+    x: cute.Pointer, o: cute.Pointer, slots: cute.Pointer, counts: cute.Pointer, offsets: cute.Pointer,
+    tokens: cutlass.Constexpr, columns: cutlass.Constexpr, rows: cutlass.Constexpr,
+    groups: cutlass.Constexpr, width: cutlass.Constexpr, threads: cutlass.Constexpr,
+    vectors: cutlass.Constexpr, top_k: cutlass.Constexpr,
+):  # fmt: skip
+    mX = row_view(x, tokens, columns, Int64(columns), width)
+    mO = row_view(o, rows, columns, Int64(columns), width)
+    sizes = ((slots, tokens * top_k), (counts, groups), (offsets, groups + 1))
+    mSlots, mCounts, mOffsets = (cute.make_tensor(p, cute.make_layout(n)) for p, n in sizes)
+    span = threads * width * vectors
+    scatter_kernel(mX, mO, mSlots, mCounts, mOffsets, width, threads, vectors, top_k).launch(
+        grid=(tokens, (columns + span - 1) // span, 1), block=(threads, 1, 1)
+    )
+
+
 def main() -> None:
-    told: dict[str, Any] = {"barrier": {}, "scan": {}, "slots": {}}
+    told: dict[str, Any] = {"barrier": {}, "scan": {}, "slots": {}, "scatter": {}}
     for blocks in (1, 2, 7):
         x = np.zeros((blocks, 64), np.int32)
         word = np.zeros(2, np.uint32)
@@ -126,6 +158,19 @@ def main() -> None:
         _, *got = run(slots_launch, arrays, *facts)
         key = " ".join(str(int(getattr(f, "value", f))) for f in facts)
         told["slots"][key] = [ids.tolist(), *(g.tolist() for g in got)]
+    for columns, width, threads, vectors in (
+        (40, 8, 32, 1),
+        (150, 1, 32, 2),
+        (1000, 8, 32, 1),
+        (24, 4, 64, 1),
+    ):
+        x = np.arange(3 * columns).reshape(3, columns).astype(np.float16)
+        slots = np.array([0, 24, 25, -1, -1, 1], np.int32)  # of 3 tokens, 2 each
+        counts, offsets = np.array([2, 0, 2], np.int32), np.array([0, 20, 24, 30], np.int32)
+        arrays = [(Float16, x), (Float16, np.full((32, columns), -1, np.float16))]
+        arrays += [(Int32, a) for a in (slots, counts, offsets)]
+        facts = (3, columns, 32, 3, width, threads, vectors, 2)
+        told["scatter"][columns] = run(scatter_launch, arrays, *facts, align=2 * width)[1].tolist()
     print(json.dumps(told))
 
 

@@ -80,6 +80,17 @@ def test_choices_get_rows_in_order(given: Any) -> None:
         assert slots == want, key
 
 
+@pytest.mark.dsl
+def test_a_row_goes_to_its_slots_and_unused_rows_are_zeroed(given: Any) -> None:
+    assert len(given["scatter"]) == 4
+    for key, got in given["scatter"].items():
+        x = np.arange(3 * int(key)).reshape(3, int(key)).astype(np.float16)
+        want = np.full((32, int(key)), -1, np.float16)
+        want[2:20] = want[20:24] = want[26:30] = 0
+        want[[0, 24]], want[25], want[1] = x[0], x[1], x[2]
+        assert got == want.tolist(), key
+
+
 def test_a_launch_is_chosen_by_how_many_blocks_there_are() -> None:
     model = (256, 8, 64, False)
     chosen = {
