@@ -17,7 +17,7 @@ Plans = tuple[tuple[int, ...], ...]
 
 
 def planned(name: str, plan: tuple[int, ...], facts: dict[str, Any], pointers: Any, numbers: Any) -> Job:
-    """The entry with `plan`: `facts` are compile_<entry>'s; pointers (tensor, aligned to how many elements) and
+    """The entry with `plan`: `facts` are compile_<entry>'s; pointers (tensor, elements it is aligned to) and
     numbers are the launch's."""
     entry(name)
     module: Any = sys.modules[f"corpus_{name}"]

@@ -394,7 +394,7 @@ def argmax_launch(
     argmax_kernel(mX, mI, width, lanes, block_rows, blocks, share).launch(
         grid=((rows + block_rows - 1) // block_rows * blocks, 1, 1),
         block=(lanes * block_rows, 1, 1),
-        cluster=(blocks, 1, 1),
+        cluster=(blocks, 1, 1) if cutlass.const_expr(blocks > 1) else None,
         stream=stream,
     )
 

@@ -417,7 +417,7 @@ def cross_entropy_launch(
     ).launch(
         grid=((rows + block_rows - 1) // block_rows * blocks, 1, 1),
         block=(lanes * block_rows, 1, 1),
-        cluster=(blocks, 1, 1),
+        cluster=(blocks, 1, 1) if cutlass.const_expr(blocks > 1) else None,
         stream=stream,
     )
 

@@ -388,7 +388,7 @@ def softmax_launch(
     softmax_kernel(mX, mO, width, lanes, block_rows, blocks, share, log).launch(
         grid=((rows + block_rows - 1) // block_rows * blocks, 1, 1),
         block=(lanes * block_rows, 1, 1),
-        cluster=(blocks, 1, 1),
+        cluster=(blocks, 1, 1) if cutlass.const_expr(blocks > 1) else None,
         stream=stream,
     )
 
