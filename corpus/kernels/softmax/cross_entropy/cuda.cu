@@ -46,7 +46,8 @@ __global__ void cross_entropy(float* __restrict__ loss, float* __restrict__ lse,
         plain += v;
     }
     most = block_max(most);
-    for (int i = threadIdx.x; i < classes; i += blockDim.x) total += expf(static_cast<float>(x_row[i]) - most);
+    const float base = most == -INFINITY ? 0.0f : most;
+    for (int i = threadIdx.x; i < classes; i += blockDim.x) total += expf(static_cast<float>(x_row[i]) - base);
     total = block_sum(total, totals);
     plain = block_sum(plain, plains);
     if (threadIdx.x == 0) {

@@ -13,7 +13,8 @@ def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     x = np.lib.stride_tricks.as_strided(flat, (rows, classes), (stride * 8, 8))
     target = np.asarray(args["target"]).astype(np.int64)
     most = np.max(x, axis=1)
-    lse = most + np.log(np.sum(np.exp(x - most[:, None]), axis=1))
+    base = np.where(np.isneginf(most), 0.0, most)
+    lse = most + np.log(np.sum(np.exp(x - base[:, None]), axis=1))
     counted = target != int(args["ignore_index"])
     hit = x[np.arange(rows), np.where(counted, target, 0)]
     smoothing = float(np.float32(args["smoothing"]))
