@@ -64,7 +64,7 @@ def main() -> None:
         target = np.full(rows, columns // 2, np.int64)
         for log in (0, 1):
             found[f"softmax {columns} {log}"] = told(
-                "softmax", [flat], [x], rows, columns, columns, columns, log, most_blocks=8
+                "softmax", [flat], [x], rows, columns, columns, columns, log
             )
         for smoothing in (0.0, 0.25):
             found[f"cross_entropy {columns} {smoothing}"] = told(

@@ -408,7 +408,7 @@ def _compiled(dtype, index, columns, width, lanes, block_rows, blocks, share, ca
     )  # fmt: skip
 
 
-def compile_argmax(dtype, index, rows, columns, width=0, device=NO_DEVICE, plan=None):
+def compile_argmax(dtype, index, rows, columns, width=0, device=NO_DEVICE, share=SHARE, plan=None):
     """The compiled launcher for these facts; width 0 is the widest that `columns` allows. `plan` replaces
     (lanes, rows of a block, blocks of a cluster, vectors of 128 bits that a thread has under way)."""
     multiprocessors, capability = device
@@ -416,7 +416,7 @@ def compile_argmax(dtype, index, rows, columns, width=0, device=NO_DEVICE, plan=
     width = width or vector_width(bits, columns)
     if plan is None:
         most_blocks = 8 if capability >= 90 else 1
-        plan = *row_spread(-(-columns * bits // 128), rows, multiprocessors, most_blocks, 0), SHARE
+        plan = *row_spread(-(-columns * bits // 128), rows, multiprocessors, most_blocks, 0), share
     lanes, block_rows, blocks, share = plan
     share = share * 128 // bits // width
     return _compiled(dtype, index, columns, width, lanes, block_rows, blocks, share, capability)
@@ -432,6 +432,7 @@ def argmax(
     dtype: str,
     index_dtype: str,
     stream: int | None = None,
+    share: int = SHARE,
 ) -> None:
     """The column of each row's largest element. Tensors or device addresses; `index_dtype` is i32 or i64;
     `stream` defaults to torch's current one."""
@@ -439,7 +440,7 @@ def argmax(
         return
     kind = ELEMENTS[dtype]
     width = vector_width(kind.width, columns, x_stride, address_of(x) * 8 // kind.width)
-    compile_argmax(dtype, index_dtype, rows, columns, width, device_facts())(
+    compile_argmax(dtype, index_dtype, rows, columns, width, device_facts(), share)(
         device_pointer(index, INDICES[index_dtype], 1), device_pointer(x, kind, width),
         Int32(rows), Int64(x_stride),
         cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),

@@ -424,17 +424,17 @@ def cross_entropy_launch(
 
 @functools.cache
 def _compiled(dtype, index, classes, width, lanes, block_rows, blocks, share, smoothing, capability):
-    pX, pT, pL = (
-        device_pointer(0, kind, n)
-        for kind, n in ((ELEMENTS[dtype], width), (INDICES[index], 1), (Float32, 1))
-    )
+    pX, pT = device_pointer(0, ELEMENTS[dtype], width), device_pointer(0, INDICES[index], 1)
+    pL = device_pointer(0, Float32, 1)
     return cute.compile(
         cross_entropy_launch, pL, pL, pX, pT, Int32(0), Int64(0), Int64(0),
         classes, width, lanes, block_rows, blocks, share, smoothing, make_fake_stream(),
     )  # fmt: skip
 
 
-def compile_cross_entropy(dtype, index, rows, classes, smoothing, width=0, device=NO_DEVICE, plan=None):
+def compile_cross_entropy(
+    dtype, index, rows, classes, smoothing, width=0, device=NO_DEVICE, share=SHARE, plan=None
+):
     """The compiled launcher for these facts; width 0 is the widest that `classes` allows. `plan` replaces
     (lanes, rows of a block, blocks of a cluster, vectors of 128 bits that a thread has under way)."""
     multiprocessors, capability = device
@@ -442,7 +442,7 @@ def compile_cross_entropy(dtype, index, rows, classes, smoothing, width=0, devic
     width = width or vector_width(bits, classes)
     if plan is None:
         most_blocks = 8 if capability >= 90 else 1
-        plan = *row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0), SHARE
+        plan = *row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0), share
     lanes, block_rows, blocks, share = plan
     share = share * 128 // bits // width
     return _compiled(dtype, index, classes, width, lanes, block_rows, blocks, share, smoothing, capability)
@@ -462,6 +462,7 @@ def cross_entropy(
     dtype: str,
     index_dtype: str,
     stream: int | None = None,
+    share: int = SHARE,
 ) -> None:
     """Loss and log-sum-exp of `rows` rows. Tensors or device addresses; `index_dtype` is i32 or i64, that of
     target; `stream` defaults to torch's current one."""
@@ -469,7 +470,7 @@ def cross_entropy(
         return
     kind = ELEMENTS[dtype]
     width = vector_width(kind.width, classes, x_stride, address_of(x) * 8 // kind.width)
-    compile_cross_entropy(dtype, index_dtype, rows, classes, smoothing, width, device_facts())(
+    compile_cross_entropy(dtype, index_dtype, rows, classes, smoothing, width, device_facts(), share)(
         device_pointer(loss, Float32, 1), device_pointer(lse, Float32, 1),
         device_pointer(x, kind, width), device_pointer(target, INDICES[index_dtype], 1),
         Int32(rows), Int64(x_stride), Int64(ignore_index),

@@ -402,7 +402,9 @@ def _compiled(dtype, columns, width, lanes, block_rows, blocks, share, log, capa
     )  # fmt: skip
 
 
-def compile_softmax(dtype, rows, columns, log, width=0, device=NO_DEVICE, most_blocks=8, plan=None):
+def compile_softmax(
+    dtype, rows, columns, log, width=0, device=NO_DEVICE, most_blocks=8, hold=HOLD, plan=None
+):
     """The compiled launcher for these facts; width 0 is the widest that `columns` allows. `plan` replaces
     (lanes, rows of a block, blocks of a cluster, elements that a thread holds)."""
     multiprocessors, capability = device
@@ -410,7 +412,7 @@ def compile_softmax(dtype, rows, columns, log, width=0, device=NO_DEVICE, most_b
     width = width or vector_width(ELEMENTS[dtype].width, columns)
     most_blocks = most_blocks if capability >= 90 else 1
     if plan is None:
-        plan = *row_spread(-(-columns // full), rows, multiprocessors, most_blocks, HOLD // full), HOLD
+        plan = *row_spread(-(-columns // full), rows, multiprocessors, most_blocks, hold // full), hold
     lanes, block_rows, blocks, hold = plan
     return _compiled(dtype, columns, width, lanes, block_rows, blocks, hold // width, log, capability)
 
@@ -427,15 +429,17 @@ def softmax(
     dtype: str,
     stream: int | None = None,
     most_blocks: int = 8,
+    hold: int = HOLD,
 ) -> None:
     """Softmax, or with `log` its logarithm, of `rows` rows. Tensors or device addresses; `stream` defaults to
-    torch's current one. `most_blocks` 1 does without clusters."""
+    torch's current one. `most_blocks` 1 does without clusters; `hold` is how many elements a
+    thread keeps, a multiple of those in 128 bits."""
     if rows == 0:
         return
     kind = ELEMENTS[dtype]
     starts = [address_of(t) * 8 // kind.width for t in (out, x)]
     width = vector_width(kind.width, columns, x_stride, out_stride, *starts)
-    compile_softmax(dtype, rows, columns, log, width, device_facts(), most_blocks)(
+    compile_softmax(dtype, rows, columns, log, width, device_facts(), most_blocks, hold)(
         *(device_pointer(t, kind, width) for t in (out, x)),
         Int32(rows), Int64(x_stride), Int64(out_stride),
         cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),

@@ -426,7 +426,7 @@ def _compiled(dtype, index, k, columns, width, lanes, block_rows, share, capabil
     )  # fmt: skip
 
 
-def compile_top_k(dtype, index, k, rows, columns, width=0, device=NO_DEVICE, plan=None):
+def compile_top_k(dtype, index, k, rows, columns, width=0, device=NO_DEVICE, share=SHARE, plan=None):
     """The compiled launcher for these facts; width 0 is the widest that `columns` allows. `plan` replaces
     (lanes, rows of a block, vectors of 128 bits that a thread has under way)."""
     multiprocessors, capability = device
@@ -434,7 +434,7 @@ def compile_top_k(dtype, index, k, rows, columns, width=0, device=NO_DEVICE, pla
     width = width or vector_width(bits, columns)
     if plan is None:
         lanes, block_rows, _ = row_spread(-(-columns * bits // 128), rows, multiprocessors, 1, 0)
-        plan = max(32, lanes), max(1, lanes * block_rows // max(32, lanes)), SHARE
+        plan = max(32, lanes), max(1, lanes * block_rows // max(32, lanes)), share
     lanes, block_rows, share = plan
     share = share * 128 // bits // width
     return _compiled(dtype, index, k, columns, width, lanes, block_rows, share, capability)
@@ -452,6 +452,7 @@ def top_k(
     dtype: str,
     index_dtype: str,
     stream: int | None = None,
+    share: int = SHARE,
 ) -> None:
     """The k largest of each of `rows` rows. Tensors or device addresses; `index_dtype` is i32 or i64;
     `stream` defaults to torch's current one. ValueError where k is none of 1 … min(32, columns)."""
@@ -461,7 +462,7 @@ def top_k(
         return
     kind = ELEMENTS[dtype]
     width = vector_width(kind.width, columns, x_stride, address_of(x) * 8 // kind.width)
-    compile_top_k(dtype, index_dtype, k, rows, columns, width, device_facts())(
+    compile_top_k(dtype, index_dtype, k, rows, columns, width, device_facts(), share)(
         device_pointer(values, kind, 1), device_pointer(indices, INDICES[index_dtype], 1),
         device_pointer(x, kind, width), Int32(rows), Int64(x_stride),
         cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),
