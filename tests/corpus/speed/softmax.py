@@ -57,7 +57,7 @@ def cross_entropy_jobs(name: str, rows: int, classes: int, plans: Plans = ()) ->
         ),
         "torch": lambda: torch.nn.functional.cross_entropy(x, target, reduction="none"),
     }
-    facts = {"dtype": name, "index": "i64", "rows": rows, "classes": classes, "smoothing": 0.0}
+    facts = {"dtype": name, "index_dtype": "i64", "rows": rows, "classes": classes, "smoothing": 0.0}
     pointers = ((loss, 1), (lse, 1), (x, 16 // kind.itemsize), (target, 1))
     numbers = (("Int32", rows), ("Int64", classes), ("Int64", -100))
     for plan in plans:
@@ -74,7 +74,7 @@ def argmax_jobs(name: str, rows: int, columns: int, plans: Plans = ()) -> tuple[
         "ours": lambda: run(index, x, rows, columns, columns, dtype=name, index_dtype="i64"),
         "torch": lambda: torch.argmax(x, 1),
     }
-    facts = {"dtype": name, "index": "i64", "rows": rows, "columns": columns}
+    facts = {"dtype": name, "index_dtype": "i64", "rows": rows, "columns": columns}
     pointers, numbers = ((index, 1), (x, 16 // kind.itemsize)), (("Int32", rows), ("Int64", columns))
     for plan in plans:
         jobs[str(plan)] = planned("argmax", plan, facts, pointers, numbers)
@@ -91,7 +91,7 @@ def top_k_jobs(name: str, rows: int, columns: int, k: int, plans: Plans = ()) ->
         "ours": lambda: run(values, indices, x, rows, columns, k, columns, dtype=name, index_dtype="i64"),
         "torch": lambda: torch.topk(x, k, 1),
     }
-    facts = {"dtype": name, "index": "i64", "k": k, "rows": rows, "columns": columns}
+    facts = {"dtype": name, "index_dtype": "i64", "k": k, "rows": rows, "columns": columns}
     pointers = ((values, 1), (indices, 1), (x, 16 // kind.itemsize))
     for plan in plans:
         jobs[str(plan)] = planned("top_k", plan, facts, pointers, (("Int32", rows), ("Int64", columns)))

@@ -408,7 +408,7 @@ def _compiled(dtype, index, columns, width, lanes, block_rows, blocks, share, ca
     )  # fmt: skip
 
 
-def compile_argmax(dtype, index, rows, columns, width=0, device=NO_DEVICE, share=SHARE, plan=None):
+def compile_argmax(dtype, index_dtype, rows, columns, width=0, device=NO_DEVICE, share=SHARE, plan=None):
     """The compiled launcher for these facts; width 0 is the widest that `columns` allows. `plan` replaces
     (lanes, rows of a block, blocks of a cluster, vectors of 128 bits that a thread has under way)."""
     multiprocessors, capability = device
@@ -419,7 +419,7 @@ def compile_argmax(dtype, index, rows, columns, width=0, device=NO_DEVICE, share
         plan = *row_spread(-(-columns * bits // 128), rows, multiprocessors, most_blocks, 0), share
     lanes, block_rows, blocks, share = plan
     share = share * 128 // bits // width
-    return _compiled(dtype, index, columns, width, lanes, block_rows, blocks, share, capability)
+    return _compiled(dtype, index_dtype, columns, width, lanes, block_rows, blocks, share, capability)
 
 
 def argmax(

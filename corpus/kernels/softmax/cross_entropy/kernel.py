@@ -362,8 +362,7 @@ def cross_entropy_kernel(
     sPlain = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
     sPlains = cute.make_tensor(cute.arch.alloc_smem(Float32, 8, 16), cute.make_layout(8))
 
-    target = Int64(mT[last])
-    most, total, plain = -Float32.inf, Float32(0.0), Float32(0.0)
+    target, most, total, plain = Int64(mT[last]), -Float32.inf, Float32(0.0), Float32(0.0)
     for step in cutlass.range(steps, unroll=1):
         load_chunks(copy, tXgX, tXcX, tXrX, step * share, classes, share)
         x = tXrX.load().to(Float32)
@@ -433,7 +432,7 @@ def _compiled(dtype, index, classes, width, lanes, block_rows, blocks, share, sm
 
 
 def compile_cross_entropy(
-    dtype, index, rows, classes, smoothing, width=0, device=NO_DEVICE, share=SHARE, plan=None
+    dtype, index_dtype, rows, classes, smoothing, width=0, device=NO_DEVICE, share=SHARE, plan=None
 ):
     """The compiled launcher for these facts; width 0 is the widest that `classes` allows. `plan` replaces
     (lanes, rows of a block, blocks of a cluster, vectors of 128 bits that a thread has under way)."""
@@ -443,9 +442,8 @@ def compile_cross_entropy(
     if plan is None:
         most_blocks = 8 if capability >= 90 else 1
         plan = *row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0), share
-    lanes, block_rows, blocks, share = plan
-    share = share * 128 // bits // width
-    return _compiled(dtype, index, classes, width, lanes, block_rows, blocks, share, smoothing, capability)
+    chunks = plan[3] * 128 // bits // width
+    return _compiled(dtype, index_dtype, classes, width, *plan[:3], chunks, smoothing, capability)
 
 
 def cross_entropy(

@@ -426,7 +426,7 @@ def _compiled(dtype, index, k, columns, width, lanes, block_rows, share, capabil
     )  # fmt: skip
 
 
-def compile_top_k(dtype, index, k, rows, columns, width=0, device=NO_DEVICE, share=SHARE, plan=None):
+def compile_top_k(dtype, index_dtype, k, rows, columns, width=0, device=NO_DEVICE, share=SHARE, plan=None):
     """The compiled launcher for these facts; width 0 is the widest that `columns` allows. `plan` replaces
     (lanes, rows of a block, vectors of 128 bits that a thread has under way)."""
     multiprocessors, capability = device
@@ -437,7 +437,7 @@ def compile_top_k(dtype, index, k, rows, columns, width=0, device=NO_DEVICE, sha
         plan = max(32, lanes), max(1, lanes * block_rows // max(32, lanes)), share
     lanes, block_rows, share = plan
     share = share * 128 // bits // width
-    return _compiled(dtype, index, k, columns, width, lanes, block_rows, share, capability)
+    return _compiled(dtype, index_dtype, k, columns, width, lanes, block_rows, share, capability)
 
 
 def top_k(
