@@ -74,6 +74,8 @@ class Entry(Strict):
     """Changes that change no result, by what `verify --mutate` calls them, and why: they do not count."""
     beside: dict[str, Line] = Field(default_factory=dict)
     """Entries of nearly the same structure, by id, and why both stay."""
+    draft: Line | None = None
+    """Why the entry is not proven yet. Like every entry without a proof it is not found by a search."""
     variant: list[Variant] = Field(min_length=1)
     verified: list[Proof] = Field(default_factory=list)
 

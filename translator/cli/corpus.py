@@ -75,7 +75,8 @@ def list_(as_json: Json = False) -> int:
     for i in items:
         proofs = [p.device for p in i.entry.verified if i.proof(p.device)]
         typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
-        typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {', '.join(proofs) or 'no'}")
+        proven = ", ".join(proofs) or "no" + (f", a draft: {i.entry.draft}" if i.entry.draft else "")
+        typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {proven}")
     _tell(problems)
     return code
 
