@@ -55,32 +55,44 @@ def counters(spec: Spec) -> dict[str, BufferArg]:
 
 
 def check(spec: Spec, resolved: Resolved) -> None:
-    """ExprError where the free orders of a spec make no sense in this case."""
+    """ExprError, with its place, where the free orders of a spec make no sense in this case."""
     known = counters(spec)
     for group in groups(spec):
         first = group[0]
         for arg in group[1:]:
+            both = f"'{arg.name}' and '{first.name}' of group '{arg.group}'"
             if (arg.count, arg.within) != (first.count, first.within):
-                raise ExprError(
-                    f"'{arg.name}' and '{first.name}' of group '{arg.group}' differ in count or within"
-                )
+                raise ExprError(f"{both} differ in count or within", _place(spec, arg, "group"))
             if resolved.elems[arg.name] != resolved.elems[first.name]:
-                raise ExprError(f"'{arg.name}' and '{first.name}' of group '{arg.group}' differ in elems")
+                raise ExprError(f"{both} differ in elems", _place(spec, arg, "elems"))
         total = resolved.elems[first.name]
         row = _row(first, resolved)
         if row < 1 or total % row:
-            raise ExprError(f"within of '{first.name}' is {row}, no divisor of its {total} elements")
+            words = f"within of '{first.name}' is {row}, no divisor of its {total} elements"
+            raise ExprError(words, _place(spec, first, "within"))
+        rows = total // row if first.within is not None else 1
         for name in sorted(names_of(first.count) if first.count is not None else ()):
-            if name in known and name in resolved.names:
-                raise ExprError(f"count of '{first.name}': '{name}' is an output and a size or scalar")
-            if name in known:
-                if resolved.elems[name] < max(1, total // row if first.within is not None else 1):
-                    raise ExprError(f"count of '{first.name}': '{name}' has too few elements")
-            elif name not in resolved.names:
-                raise ExprError(f"count of '{first.name}': '{name}' is no size, scalar or integer output")
+            if why := _no_count(name, known, resolved, max(1, rows)):
+                words = f"count of '{first.name}': '{name}' {why}"
+                raise ExprError(words, _place(spec, first, "count"))
         narrow = sum(lane.dtype.size for a in group for lane in lanes(a)) < 4
         if narrow and first.count is None and all(a.role == "out" for a in group):
-            raise ExprError(f"'{first.name}' needs a count: what was written can't be told of so few bytes")
+            words = f"'{first.name}' needs a count: what was written can't be told of so few bytes"
+            raise ExprError(words, _place(spec, first, "order"))
+
+
+def _no_count(name: str, known: Mapping[str, BufferArg], resolved: Resolved, rows: int) -> str:
+    """Why a count can't use this name, or ""."""
+    if name not in known:
+        return "" if name in resolved.names else "is no size, scalar or integer output"
+    if name in resolved.names:
+        return "is an output and a size or scalar"
+    return "has too few elements" if resolved.elems[name] < rows else ""
+
+
+def _place(spec: Spec, arg: BufferArg, key: str) -> tuple[str | int, ...]:
+    index = next(k for k, a in enumerate(spec.arg) if a.name == arg.name.partition(".")[0])
+    return "arg", index, key
 
 
 def _row(arg: BufferArg, resolved: Resolved) -> int:

@@ -208,6 +208,7 @@ class Program:
             max_output=_MAX_OUTPUT,
             asked=options.asked,
         )
+        _makes_way(loaded.library)
         start = time.perf_counter()
         ended = loaded.library.emu_run(ctypes.byref(loaded.kernel), ctypes.byref(launch))
         seconds = time.perf_counter() - start
@@ -223,6 +224,18 @@ class Program:
             options.budget - max(0, launch.budget),
             writer_of(launch, emitted.sites, self.files),
         )
+
+
+_ran: list[ctypes.CDLL] = []  # the kernel that ran last in this process
+
+
+def _makes_way(library: ctypes.CDLL) -> None:
+    """Give back what another kernel keeps for its next launch: it may never have one, and a process that runs
+    many would have no mappings left."""
+    for other in _ran:
+        if other is not library:
+            other.emu_rest()
+    _ran[:] = [library]
 
 
 def _check(emitted: Emitted, shape: LaunchShape, params: Sequence[bytes]) -> None:

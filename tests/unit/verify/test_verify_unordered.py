@@ -179,8 +179,9 @@ def test_a_reference_follows_the_original() -> None:
 )
 def test_orders_that_make_no_sense(args: list[str], words: str) -> None:
     spec = spec_of(*args, n=4)
-    with pytest.raises(ExprError, match=words):
+    with pytest.raises(ExprError, match=words) as caught:
         check(spec, resolve(spec, spec.case[0]))
+    assert caught.value.loc[0] == "arg"
 
 
 @pytest.mark.parametrize(

@@ -247,4 +247,5 @@ void cp_async_wait_all(Thread *t);
 #define EXPORT __attribute__((visibility("default")))
 extern const Kernel emu_kernel EXPORT;
 EXPORT int emu_run(const Kernel *k, Launch *l);
+EXPORT void emu_rest(void);  // gives back what is kept for the next launch
 #endif
