@@ -267,19 +267,22 @@ def main(argv: list[str] | None = None) -> int:
         min_score = score_of(args.min_score, mutate)
     except ValueError as e:
         parser.error(str(e))
-    options = Options(
-        stages=stages,
-        cases=tuple(args.case),
-        seed=args.seed,
-        arch=args.arch,
-        timeout=args.timeout,
-        record=args.record,
-        jobs=args.jobs,
-        device=args.device,
-        mutate=mutate,
-        min_score=min_score,
-        algorithm=args.algorithm,
-    )
+    try:
+        options = Options(
+            stages=stages,
+            cases=tuple(args.case),
+            seed=args.seed,
+            arch=args.arch,
+            timeout=args.timeout,
+            record=args.record,
+            jobs=args.jobs,
+            device=args.device,
+            mutate=mutate,
+            min_score=min_score,
+            algorithm=args.algorithm,
+        )
+    except ValueError as e:
+        parser.error(str(e))
     try:
         dirs = dirs_of(args.dirs, args.replay)
     except ValueError as e:

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from verify.environment import Gpu
 from verify.facts import BenchFacts, CompileFacts, Difference, DoubtFacts, ErrorFacts, KernelResources, Strict
+from verify.files import read_text
 from verify.verdict import Status, Verdict
 
 _NOW: Literal[2] = 2
@@ -108,7 +109,7 @@ def _agreement(found: Difference) -> Agreement:
 def load_baseline(path: Path) -> Baseline:
     """A recorded baseline of this schema or an earlier one. BaselineError where it is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except (OSError, ValueError) as e:
         raise BaselineError(f"{path} can't be read: {e}") from e
     version = data.get("schema_version") if isinstance(data, dict) else None

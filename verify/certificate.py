@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from verify.files import read_text
 from verify.verdict import Verdict
 
 
@@ -32,7 +33,7 @@ def seal_of(data: dict[str, Any]) -> str:
 def read_certificate(path: Path) -> Verdict:
     """A verdict that says what was asked for and is as it was written. CertificateError for anything else."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except FileNotFoundError:
         raise CertificateError(f"{path}: no such file") from None
     except (OSError, ValueError, RecursionError) as e:

@@ -15,6 +15,7 @@ from pydantic import Field
 from verify.counts import SideCounts, counts_of, one_side
 from verify.exits import BUG, EXIT_BUG, EXIT_ENVIRONMENT, EXIT_FAILED, LACKING
 from verify.facts import FindingFacts, Strict
+from verify.files import read_bytes
 from verify.findings import Noted, gravest, read_findings
 from verify.inputs import generate
 from verify.judge import Outputs, output_lanes, same_bits, unwritten
@@ -126,9 +127,9 @@ def _refused(
 def _ptx(request: Request, spec: Spec, side: ChildSide, folder: Path) -> tuple[Path, dict[str, str]]:
     """The PTX with the source's lines, and the names in it of the kernel and of each variable of the spec."""
     if request.source.suffix == ".ptx":
-        text = request.source.read_text(encoding="utf-8", errors="replace")
+        text = read_bytes(request.source).decode("utf-8", "replace")
         return request.source.resolve(), match_names(text, spec)
-    request.source.read_bytes()  # an unreadable file is the caller's mistake, not a compiler's message
+    read_bytes(request.source)  # an unreadable file is the caller's mistake, not a compiler's message
     place = str(request.target.resolve())
     original = {"source": str(request.source.resolve()), "kernel": spec.original.kernel}
     built = build_original(side, place, request.arch, folder, lines=True, original=original)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +21,8 @@ class Options:
     GPU's own, or sm_90a where there is none. `device` auto is the GPU where there is one, otherwise the
     emulator. `timeout` is seconds per compile and per run of a case. `mutate` is how many mutants of a port
     that passed are tried; `min_score` fails a target that turns away a smaller share of them. `algorithm`
-    takes machine code apart too. `write` leaves verdict.json in the target's folder."""
+    takes machine code apart too. `write` leaves verdict.json in the target's folder. ValueError for numbers
+    that can't be meant."""
 
     stages: tuple[StageName, ...] = STAGES
     cases: tuple[str, ...] = ()
@@ -35,11 +37,24 @@ class Options:
     algorithm: bool = False
     write: bool = True
 
+    def __post_init__(self) -> None:
+        usable(self.seed, self.timeout, self.jobs)
+
     def wants(self, stage: StageName) -> bool:
         """True for the stages asked for and those that they stand on. Times do not stand on sanitize."""
         if stage == "sanitize":
             return stage in self.stages
         return any(STAGES.index(stage) <= STAGES.index(s) for s in self.stages)
+
+
+def usable(seed: int = 0, timeout: float = 1.0, jobs: int = 1) -> None:
+    """ValueError for numbers of a command line that can't be meant."""
+    if not -(2**63) <= seed < 2**63:
+        raise ValueError(f"--seed {seed} does not fit into 64 bits")
+    if not 0 < timeout < math.inf:
+        raise ValueError(f"--timeout {timeout:g}: it takes seconds, more than 0")
+    if jobs < 1:
+        raise ValueError(f"--jobs {jobs}: it takes a number from 1")
 
 
 def mutate_of(text: str) -> Mutate | None:

@@ -21,7 +21,7 @@ from verify.certificate import sealed
 from verify.compile import CompileJob, compile_ports, job_of
 from verify.emulated import Slots
 from verify.environment import describe
-from verify.files import write_json
+from verify.files import irregular, write_json
 from verify.fuller import kept
 from verify.gpu import Quiet, on_gpu
 from verify.gpu_lock import GpuLock
@@ -202,6 +202,8 @@ def load_specs(targets: Sequence[Path], cases: Sequence[str] = ()) -> dict[Path,
         except SpecError as e:
             problems += e.problems
             continue
+        named = (spec.port.module, spec.original.source, "reference.py", "verdict.json")
+        problems += [f"{target / n}: not a regular file" for n in named if irregular(target / n)]
         if unknown := [c for c in cases if c not in {k.name for k in spec.case}]:
             problems.append(f"{target / 'spec.toml'}: no case is called {', '.join(unknown)}")
     if problems:

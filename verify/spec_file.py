@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from verify.expr import ExprError
+from verify.files import read_text
 from verify.spec import Spec
 
 
@@ -58,7 +59,7 @@ def load_spec(target: Path) -> Spec:
 def text_of(path: Path) -> str:
     """The text of a spec. SpecError where it can't be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except FileNotFoundError:
         raise SpecError([f"{path}: no such file"]) from None
     except (OSError, UnicodeDecodeError) as e:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Arch, Device, Json
+from translator.cli.options import Arch, Device, Json, numbers
 
 
 def bisect(
@@ -45,6 +45,7 @@ def bisect(
     from verify.spec_file import SpecError
     from verify.verdict import Failure
 
+    numbers(seed, timeout)
     settings = load({"arch": arch, "device": device})
     aspect = next((a for a in ASPECTS if a == by), None)
     if by and aspect is None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Arch, Device, GitHub, Jobs, Json, Junit, Sarif
+from translator.cli.options import Arch, Device, GitHub, Jobs, Json, Junit, Sarif, numbers
 
 
 def check(
@@ -63,6 +63,7 @@ def check(
 
     settings = load({"arch": arch, "device": device, "jobs": jobs, "fail_on": fail_on})
     chosen = next(d for d in DEVICES if d == settings.device)
+    numbers(seed, timeout)
     try:
         outputs = Outputs.of(junit, sarif, github)
         request = Request(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from translator.cli.options import Device, Json
+from translator.cli.options import Device, Json, numbers
 
 if TYPE_CHECKING:
     from corpus.catalog import Item
@@ -156,6 +156,7 @@ def check(
             chosen = next((d for d in DEVICES if d == (device or "auto")), None)
             if chosen is None:
                 raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
+            numbers(jobs=jobs)
             options = Options(device=chosen, jobs=jobs, mutate="some" if mutate else None)
 
             def tell(verdict: Verdict) -> None:

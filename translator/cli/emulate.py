@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Arch, Json
+from translator.cli.options import Arch, Json, numbers
 
 
 def emulate(
@@ -41,6 +41,7 @@ def emulate(
     from verify.spec_file import SpecError
     from verify.verdict import Failure
 
+    numbers(seed, timeout)
     target = spec.parent if spec.name == "spec.toml" else spec
     try:
         cases = tuple(case or ())

@@ -59,3 +59,13 @@ GitHub: TypeAlias = Annotated[
         help="Annotations for GitHub, on stderr; by default where GITHUB_ACTIONS is true.",
     ),
 ]
+
+
+def numbers(seed: int = 0, timeout: float = 1.0, jobs: int = 1) -> None:
+    """Wrong usage where one of them can't be meant."""
+    from verify.options import usable
+
+    try:
+        usable(seed, timeout, jobs)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None

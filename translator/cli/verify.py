@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Arch, Device, GitHub, Json, Junit, Sarif
+from translator.cli.options import Arch, Device, GitHub, Json, Junit, Sarif, numbers
 
 
 def verify(
@@ -85,6 +85,7 @@ def verify(
         least = score_of(min_score, mutants)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--min-score") from None
+    numbers(seed, timeout, jobs)
     options = Options(
         stages=wanted,
         cases=tuple(case or ()),

@@ -12,6 +12,7 @@ from verify.baseline import BaselineError, load_baseline
 from verify.counts import CountFacts
 from verify.environment import Gpu
 from verify.facts import CompileFacts, KernelResources, ParityFacts
+from verify.files import read_text
 
 EMULATOR = "emulator"
 _KNOWN = (2,)  # of the emulator's records; those of a GPU are read by verify.baseline
@@ -107,7 +108,7 @@ class Recorded(Loose):
 def read(path: Path) -> Recorded:
     """The record in a file, of a GPU or of the emulator. BaselineError for what can't be used."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as e:
         raise BaselineError(f"{path} can't be read: {e}") from e
     if not isinstance(data, dict) or data.get("device") != EMULATOR:

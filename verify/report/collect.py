@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from verify.certificate import seal_of
+from verify.files import read_bytes
 from verify.report.visible import lines_of
 from verify.verdict import Report, Verdict
 
@@ -114,7 +115,7 @@ def _find(path: Path) -> list[_Found]:
     if path.name == _VERDICT:
         return [_Found(path.parent)]
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         if _Head.model_validate_json(data).verdicts is not None:
             made = Report.model_validate_json(data)
             each = zip(made.verdicts, json.loads(data)["verdicts"], strict=True)
@@ -161,7 +162,7 @@ def _entry(one: _Found, anchors: Counter[str]) -> Entry:
 
 def _read_verdict(path: Path, problems: list[Problem]) -> Verdict | None:
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         head = _Head.model_validate_json(data)
         if head.schema_version != 1:
             problems.append(
@@ -195,7 +196,11 @@ def _why(error: OSError | ValidationError) -> str:
 def _read(folder: Path, name: str) -> bytes | None:
     """A file of the folder, not one that a link in it leads to elsewhere. OSError."""
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except RuntimeError:  # links that lead to each other
+        inside = False
+    if not inside or not path.is_file():
         return None
     if (size := path.stat().st_size) > _LARGEST:
         raise OSError(None, f"{size} bytes are too many to show")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from translator.cli.main import app, run
+from verify.__main__ import main as verify_alone
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD = """\
@@ -117,6 +118,65 @@ def test_verify_and_check_agree_about_targets_that_can_not_be_used(
         assert run(["verify", name, "--stages", "static"]) == run(["check", name, "--no-bench"]) == 2
     assert run(["check", "badspec", "gone", "--no-bench"]) == 2
     capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["verify", "t", "--stages", "static", "--seed", str(2**63)], "does not fit into 64 bits"),
+        (["verify", "t", "--stages", "static", "--timeout", "nan"], "it takes seconds, more than 0"),
+        (["verify", "t", "--stages", "static", "--timeout", "-1"], "it takes seconds, more than 0"),
+        (["verify", "t", "--stages", "static", "--jobs", "0"], "it takes a number from 1"),
+        (["check", "t", "--seed", str(-(2**63) - 1)], "does not fit into 64 bits"),
+        (["check", "t", "--timeout", "0"], "it takes seconds, more than 0"),
+        (["bisect", "t", "--good", "4.7.0", "--seed", str(2**80)], "does not fit into 64 bits"),
+        (["emulate", "good.cu", "--spec", "t", "--timeout", "inf"], "it takes seconds, more than 0"),
+        (["corpus", "check", "-j", "-3"], "it takes a number from 1"),
+    ],
+)
+def test_numbers_that_can_not_be_meant(
+    place: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert run(arguments) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_the_verifier_alone_says_the_same(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for words in ("--seed 99999999999999999999", "--timeout nan", "--jobs 0"):
+        with pytest.raises(SystemExit) as end:
+            verify_alone(["t", "--stages", "static", *words.split()])
+        assert end.value.code == 2
+        assert words.split()[0] in capfd.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "name", ["spec.toml", "port.py", "original/device.cu", "reference.py", "verdict.json"]
+)
+def test_a_pipe_in_a_target_is_told_and_not_waited_for(
+    place: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    Path("t", name).unlink(missing_ok=True)
+    os.mkfifo(f"t/{name}")
+    assert run(["verify", "t", "--stages", "static"]) == 2
+    said = capfd.readouterr().err
+    assert f"t/{name}" in said and ("not a regular file" in said or "no file" in said), said
+    assert run(["report", "t", "-o", "r.html"]) == 1
+    assert run(["spec", "check", "t"]) == (0 if name in ("reference.py", "verdict.json") else 2)
+
+
+def test_a_device_is_no_verdict_and_no_kernel(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", "--replay", "/dev/zero"]) == 2
+    assert "not a regular file" in capfd.readouterr().err
+    assert run(["emulate", "/dev/zero", "--spec", "t"]) == 2
+    assert "not a regular file" in capfd.readouterr().err
+
+
+def test_links_that_lead_to_each_other_are_told(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t/port.py").unlink()
+    Path("t/port.py").symlink_to("port.py")
+    assert run(["verify", "t", "--stages", "static"]) == 1
+    assert run(["report", "t", "-o", "r.html"]) == 1
+    assert "CP9503" in capfd.readouterr().err
 
 
 def test_a_reader_that_leaves_is_no_failure(place: Path) -> None:
