@@ -227,8 +227,13 @@ def check(
         code = EXIT_USAGE
     except OSError as e:
         failure = f"{space.CODE}: {space.words(e)}" if space.in_scratch(e) else f"the system refused: {e}"
-        print(failure, file=sys.stderr)
         code = EXIT_ENVIRONMENT
+        if verdicts:  # what was found is told all the same
+            told = [v.target for v in verdicts if str(e.filename).startswith(f"{v.target}/")]
+            remarks.append(Remark(target="".join(told[:1]), message=failure))
+            failure = ""
+        else:
+            print(failure, file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         code = EXIT_INTERRUPTED

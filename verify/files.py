@@ -39,7 +39,14 @@ def read_text(path: Path) -> str:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file, readable for all."""
+    """Replace a file, readable for all. An OSError names the file, not its temporary one."""
+    try:
+        _replace(path, data)
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from e
+
+
+def _replace(path: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name[:_NAME]}.")
     try:
         with os.fdopen(handle, "wb") as f:

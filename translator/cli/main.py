@@ -35,6 +35,9 @@ _WRONG_USAGE: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 # What writing to stdout fails with: a full disk, a quota, a limit, a reader that left.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE})
 
+# What the system refuses of a file that was named or is to be written.
+_DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
 app = typer.Typer(
     name="cuteport",
     help="Port CUDA C++ kernels to NVIDIA's CuTe DSL and prove the port.",
@@ -112,6 +115,11 @@ def run(arguments: list[str]) -> int:
         typer.echo("interrupted; what was finished is kept", err=True)
         return _failed(arguments, 130, "interrupted")
     except OSError as error:
+        if error.filename is not None and error.errno in _UNWRITABLE | _DENIED:
+            name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
+            text = f"{name}: {error.strerror}"
+            typer.echo(f"error: {text}", err=True)
+            return _failed(arguments, 3, text)
         return _stdout_failed(error) if error.errno in _UNWRITABLE else _bug(arguments, error)
     except Exception as error:
         from translator.settings import SettingsError

@@ -50,8 +50,9 @@ class RunFolder:
     @classmethod
     def last(cls, runs: Path, dirs: Sequence[Path] = ()) -> RunFolder:
         """The newest check in `runs` that did not end and that no process is at: of exactly these folders,
-        where some are given. NoRunError."""
+        where some are given. One that a newer check of the same folders made up for is past. NoRunError."""
         wanted = {d.resolve() for d in dirs}
+        ended: dict[frozenset[Path], Path] = {}
         why = f"no check in {runs} to continue"
         for path in sorted((p.parent for p in runs.glob(f"*/{_MANIFEST}")), reverse=True):
             try:
@@ -63,9 +64,12 @@ class RunFolder:
                 why = f"{path} is still at work"
                 continue
             made = cls(path, lock)
+            of = frozenset(made.dirs)
             if made.finished:
-                why = f"nothing to continue: {path} came to its end"
-            elif wanted and set(made.dirs) != wanted:
+                ended.setdefault(of, path)
+            if of in ended:
+                why = f"nothing to continue: {ended[of]} came to its end"
+            elif wanted and of != wanted:
                 why = f"{path} is a check of {', '.join(map(str, made.dirs)) or 'what it no longer says'}"
             else:
                 return made

@@ -108,6 +108,17 @@ def test_a_run_that_ended_is_not_continued(world: World) -> None:
         world.check(resume=True)
 
 
+def test_a_run_that_a_newer_one_made_up_for_is_past(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.target("a")
+    interrupted(world, "a")
+    world.check()
+    world.before = lambda _: None
+    monkeypatch.setattr(folder.time, "strftime", lambda *_: "29991231T000000Z")
+    report = world.check()
+    with pytest.raises(UsageError, match=f"nothing to continue: {report.run} came to its end"):
+        world.check(resume=True)
+
+
 def test_a_run_of_other_targets_is_not_continued(world: World) -> None:
     one, other = (world.target(name, f"ptx: {name}") for name in "ab")
     interrupted(world, "a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
 import subprocess
@@ -169,6 +171,20 @@ def test_a_device_is_no_verdict_and_no_kernel(place: Path, capfd: pytest.Capture
     assert "not a regular file" in capfd.readouterr().err
     assert run(["emulate", "/dev/zero", "--spec", "t"]) == 2
     assert "not a regular file" in capfd.readouterr().err
+
+
+def test_what_the_system_refuses_is_no_bug(
+    place: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EROFS, "Read-only file system", "somewhere")
+
+    monkeypatch.setattr("translator.batch.corpus_check.expand_all", refuses)
+    assert run(["corpus", "expand", "d"]) == 3
+    assert "error: somewhere: Read-only file system" in capfd.readouterr().err
+    monkeypatch.setattr("translator.doctor.examine", refuses)
+    assert run(["doctor", "--json"]) == 3
+    assert json.loads(capfd.readouterr().out)["error"]["kind"] == "environment"
 
 
 def test_links_that_lead_to_each_other_are_told(place: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -67,6 +67,20 @@ def test_a_lesser_run_keeps_what_is_there_and_says_so(
     assert remark["message"].startswith(said)
 
 
+def test_a_verdict_that_can_not_be_written_is_told_with_what_was_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = write_target(tmp_path / "t")
+    (target / "verdict.json").mkdir()
+    assert main([str(target), "--stages", "static", "--json"]) == 3
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert [v["kernel"] for v in found["verdicts"]] == ["saxpy"]
+    words = f"the system refused: [Errno 21] Is a directory: '{target}/verdict.json'"
+    assert found["remarks"] == [{"target": str(target), "message": words}]
+    assert said.err.count(words) == 1
+
+
 @pytest.mark.parametrize("name", ["port.py", "spec.toml", "original/device.cu", "reference.py"])
 def test_of_other_files_it_is_replaced(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     target = write_target(tmp_path / "t")
