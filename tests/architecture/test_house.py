@@ -28,9 +28,9 @@ def sources() -> list[Path]:
 
 
 def test_files_do_one_job() -> None:
-    long = {
-        str(p.relative_to(ROOT)): n for p in sources() if (n := len(p.read_text().splitlines())) > LONGEST
-    }
+    # A kernel of the corpus has its blocks in it; what it may have of its own, its style says (CP5003).
+    ours = [p for p in sources() if ROOT / "corpus/kernels" not in p.parents]
+    long = {str(p.relative_to(ROOT)): n for p in ours if (n := len(p.read_text().splitlines())) > LONGEST}
     assert long == {}
     vague = [p for p in sources() if p.stem in ("utils", "util", "helpers", "common", "misc", "manager")]
     assert vague == []
