@@ -6,8 +6,8 @@
                                                         of them as hold the row in registers
     long rows, a multiprocessor for each row            blocks of 1024, as many as multiprocessors allow
 
-A cluster is up to 8 blocks (more are not portable) and needs sm_90; before that, `most_blocks` is 1 and the
-row is read again. `hold` is how many vectors of 128 bits a thread may keep; 0 where nothing is kept.
+A cluster is up to 8 blocks (more are not portable) of one row, and needs sm_90; before that, `most_blocks` is
+1 and the row is read again. `hold`: how many vectors of 128 bits a thread may keep; 0 where nothing is kept.
 
 Units: vectors of 128 bits. Costs nothing at run time.
 """
@@ -26,6 +26,8 @@ def row_spread(
     if rows > multiprocessors:
         if vectors > LONG:
             lanes, block_rows = WIDE, 1
+        while lanes < WIDE and lanes * hold < vectors and hold:
+            lanes, block_rows = 2 * lanes, max(1, block_rows // 2)
         while blocks < most_blocks and blocks * lanes * hold < vectors and hold:
             blocks *= 2
         while lanes < WIDEST and hold and blocks * lanes * hold < vectors:

@@ -110,6 +110,7 @@ def test_rows_are_swept_whole_and_the_first_best_is_found(given: Any) -> None:
         (32768, 100000, 8, 8, (512, 1, 8)),
         (65536, 100000, 8, 8, (1024, 1, 8)),  # blocks grow when clusters can't
         (4097, 100000, 1, 8, (1024, 1, 1)),  # without clusters
+        (65, 100000, 8, 1, (128, 1, 1)),  # lanes grow before clusters do
         (65536, 100000, 1, 8, (1024, 1, 1)),  # more than is held: the kernel sweeps
         (16384, 100000, 8, 0, (512, 1, 1)),  # nothing is held
         (16384, 1, 8, 0, (1024, 1, 8)),  # decode: as many blocks as there can be
@@ -123,3 +124,13 @@ def test_rows_are_spread_over_blocks(
     vectors: int, rows: int, most_blocks: int, hold: int, plan: tuple[int, int, int]
 ) -> None:
     assert row_spread(vectors, rows, 132, most_blocks, hold) == plan
+
+
+def test_blocks_of_a_cluster_have_one_row() -> None:
+    for vectors in range(1, 5000, 7):
+        for rows in (1, 40, 132, 133, 100000):
+            for hold in (0, 1, 4, 8):
+                lanes, block_rows, blocks = row_spread(vectors, rows, 132, 8, hold)
+                assert blocks == 1 or (block_rows == 1 and lanes >= 32), (vectors, rows, hold)
+                assert lanes * block_rows % 32 == 0 and lanes * block_rows <= 1024
+                assert not hold or lanes * blocks * hold >= vectors or lanes * blocks == 8192

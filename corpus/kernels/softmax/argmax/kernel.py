@@ -290,7 +290,7 @@ def row_partition(columns: int, width: int, rows: int, multiprocessors: int) -> 
 
 # -- end of row_partition
 
-# -- block row_spread e8f63e375e8b
+# -- block row_spread 3fde04725356
 LONG, WIDE, WIDEST = 2048, 512, 1024  # vectors of a long row at least; threads of its blocks
 
 
@@ -303,6 +303,8 @@ def row_spread(
     if rows > multiprocessors:
         if vectors > LONG:
             lanes, block_rows = WIDE, 1
+        while lanes < WIDE and lanes * hold < vectors and hold:
+            lanes, block_rows = 2 * lanes, max(1, block_rows // 2)
         while blocks < most_blocks and blocks * lanes * hold < vectors and hold:
             blocks *= 2
         while lanes < WIDEST and hold and blocks * lanes * hold < vectors:
