@@ -12,6 +12,7 @@ from pydantic import Field
 from verify import unordered
 from verify.expr import ExprError
 from verify.facts import Strict
+from verify.files import read_text
 from verify.plan import plan, too_large
 from verify.resolve import Resolved, resolve
 from verify.spec import LAUNCH, Case, Spec
@@ -135,7 +136,7 @@ def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
         yield lines.of(("port", "module")), f"no file {spec.port.module}"
         return
     try:
-        tree = ast.parse(port.read_text(encoding="utf-8"))
+        tree = ast.parse(read_text(port))
     except (SyntaxError, ValueError) as e:
         yield lines.of(("port", "module")), f"{spec.port.module} can't be read: {e}"
         return

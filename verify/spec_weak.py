@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from verify.expr import ExprError, names_of
+from verify.files import read_bytes
 from verify.inputs import lanes
 from verify.resolve import Resolved, resolve
 from verify.spec import Spec, Tolerance
@@ -24,9 +25,7 @@ def weaknesses(target: Path, spec: Spec, lines: Lines) -> Iterator[Weakness]:
     """(line, what, code if it has one) of all that a verdict would be worth less for."""
     yield from ((line, what, None) for line, what in _thin(target, spec, lines))
     try:
-        text = _COMMENT.sub(
-            " ", (target / spec.original.source).read_text(encoding="utf-8", errors="replace")
-        )
+        text = _COMMENT.sub(" ", read_bytes(target / spec.original.source).decode("utf-8", "replace"))
     except OSError:
         return
     takes = launch_parameters(target / spec.port.module, spec.port.entry)

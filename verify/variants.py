@@ -15,6 +15,7 @@ from pathlib import Path
 
 from verify.dtypes import lookup
 from verify.expr import Number, evaluate, names_of
+from verify.files import read_text
 from verify.resolve import Dim3, resolve
 from verify.spec import LAUNCH, Case, Spec
 from verify.spec_args import Expr, Filled, Memory, ScalarArg, StructArg
@@ -27,7 +28,7 @@ _WHOLE = 3  # so many scalars at most, each in a run of its own
 def launch_parameters(path: Path, entry: str) -> frozenset[str]:
     """Which of grid and block a port's entry takes; none where it can't be read."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(read_text(path))
     except (OSError, SyntaxError, ValueError):
         return frozenset()
     for node in tree.body:
