@@ -48,7 +48,7 @@ def write_target(folder: Path, source: Path, k: int) -> None:
     )
     verdict = json.loads((source / "verdict.json").read_text())
     verdict |= {"target": str(folder), "kernel": f"{kernel}_{k}", "seed": k, "seal": ""}
-    verdict["hashes"] = dict.fromkeys(("spec", "reference", "harness"), f"{k:064x}")
+    verdict["hashes"] = {"harness": f"{k:064x}"}
     (folder / "verdict.json").write_text(json.dumps(verdict))
 
 

@@ -23,12 +23,12 @@ __global__ void grouped_topk_gating(int* __restrict__ topk_ids, float* __restric
 
     for (int e = lane; e < experts; e += 32) {
         const float c = 1.0f / (1.0f + expf(-static_cast<float>(row[e]))) + bias[e];
-        choice[e] = isnan(c) ? -INFINITY : c;
+        choice[e] = isnan(c) ? -__int_as_float(0x7f800000) : c;
     }
     __syncwarp();
     const int size = experts / groups;
     for (int g = lane; g < groups; g += 32) {
-        float first = -INFINITY, second = -INFINITY;
+        float first = -__int_as_float(0x7f800000), second = -__int_as_float(0x7f800000);
         for (int e = g * size; e < (g + 1) * size; ++e) {
             const float c = choice[e];
             if (c > first) {
@@ -46,12 +46,12 @@ __global__ void grouped_topk_gating(int* __restrict__ topk_ids, float* __restric
         int better = 0;
         for (int g = 0; g < groups; ++g)
             if (score[g] > score[group] || (score[g] == score[group] && g < group)) ++better;
-        if (better >= topk_groups) choice[e] = NAN;  // neither larger than another nor equal
+        if (better >= topk_groups) choice[e] = __int_as_float(0x7fffffff);  // neither larger than another nor equal
     }
 
     float chosen = 0.0f;
     for (int k = 0; k < top_k; ++k) {
-        float best = -INFINITY;
+        float best = -__int_as_float(0x7f800000);
         int at = experts;
         for (int e = lane; e < experts; e += 32)
             if (choice[e] > best || (choice[e] == best && e < at)) best = choice[e], at = e;
@@ -67,7 +67,7 @@ __global__ void grouped_topk_gating(int* __restrict__ topk_ids, float* __restric
             topk_ids[token * top_k + k] = at;
             topk_weights[token * top_k + k] = weight * scale;
         }
-        if (at % 32 == lane) choice[at] = NAN;
+        if (at % 32 == lane) choice[at] = __int_as_float(0x7fffffff);
     }
     if (renormalize && lane == 0)
         for (int k = 0; k < top_k; ++k) topk_weights[token * top_k + k] /= chosen;

@@ -17,10 +17,10 @@ __global__ void topk_gating(int* __restrict__ topk_ids, float* __restrict__ topk
     if (token >= tokens) return;
     float* score = scores + warp * experts;
 
-    float largest = -INFINITY;
+    float largest = -__int_as_float(0x7f800000);
     for (int e = lane; e < experts; e += 32) {
         const float v = static_cast<float>(logits[token * stride + e]);
-        score[e] = isnan(v) ? -INFINITY : v;
+        score[e] = isnan(v) ? -__int_as_float(0x7f800000) : v;
         largest = fmaxf(largest, score[e]);
     }
 #pragma unroll
@@ -32,7 +32,7 @@ __global__ void topk_gating(int* __restrict__ topk_ids, float* __restrict__ topk
 
     float chosen = 0.0f;
     for (int k = 0; k < top_k; ++k) {
-        float best = -INFINITY;
+        float best = -__int_as_float(0x7f800000);
         int at = experts;
         for (int e = lane; e < experts; e += 32) {
             // A chosen one is a NaN, which is neither larger nor equal.
@@ -50,7 +50,7 @@ __global__ void topk_gating(int* __restrict__ topk_ids, float* __restrict__ topk
             topk_ids[token * top_k + k] = at;
             topk_weights[token * top_k + k] = weight;
         }
-        if (at % 32 == lane) score[at] = NAN;
+        if (at % 32 == lane) score[at] = __int_as_float(0x7fffffff);
     }
     if (renormalize && lane == 0) {
         for (int k = 0; k < top_k; ++k) topk_weights[token * top_k + k] /= chosen;

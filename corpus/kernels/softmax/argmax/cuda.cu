@@ -15,7 +15,7 @@ __global__ void argmax(I* __restrict__ index, const T* __restrict__ x, int rows,
     __shared__ float warp_values[32];
     __shared__ int warp_columns[32];
     const T* x_row = x + blockIdx.x * x_stride;
-    float most = -INFINITY;
+    float most = -__int_as_float(0x7f800000);
     int column = 0x7fffffff;
     for (int i = threadIdx.x; i < columns; i += blockDim.x) {
         const float v = static_cast<float>(x_row[i]);
@@ -33,7 +33,7 @@ __global__ void argmax(I* __restrict__ index, const T* __restrict__ x, int rows,
         if (round == 0) {
             if (lane == 0) warp_values[warp] = most, warp_columns[warp] = column;
             __syncthreads();
-            most = lane < (blockDim.x >> 5) ? warp_values[lane] : -INFINITY;
+            most = lane < (blockDim.x >> 5) ? warp_values[lane] : -__int_as_float(0x7f800000);
             column = lane < (blockDim.x >> 5) ? warp_columns[lane] : 0x7fffffff;
         }
     }

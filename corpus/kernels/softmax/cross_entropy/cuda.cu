@@ -15,7 +15,7 @@ __device__ __forceinline__ float block_max(float v) {
     for (int mask = 16; mask > 0; mask >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, mask));
     if (lane == 0) warp_max[warp] = v;
     __syncthreads();
-    v = lane < (blockDim.x >> 5) ? warp_max[lane] : -INFINITY;
+    v = lane < (blockDim.x >> 5) ? warp_max[lane] : -__int_as_float(0x7f800000);
 #pragma unroll
     for (int mask = 16; mask > 0; mask >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, mask));
     return v;
@@ -39,14 +39,14 @@ __global__ void cross_entropy(float* __restrict__ loss, float* __restrict__ lse,
                               long long x_stride, long long ignore_index) {
     __shared__ float totals[32], plains[32];
     const T* x_row = x + blockIdx.x * x_stride;
-    float most = -INFINITY, plain = 0.0f, total = 0.0f;
+    float most = -__int_as_float(0x7f800000), plain = 0.0f, total = 0.0f;
     for (int i = threadIdx.x; i < classes; i += blockDim.x) {
         const float v = static_cast<float>(x_row[i]);
         most = fmaxf(most, v);
         plain += v;
     }
     most = block_max(most);
-    const float base = most == -INFINITY ? 0.0f : most;
+    const float base = most == -__int_as_float(0x7f800000) ? 0.0f : most;
     for (int i = threadIdx.x; i < classes; i += blockDim.x) total += expf(static_cast<float>(x_row[i]) - base);
     total = block_sum(total, totals);
     plain = block_sum(plain, plains);

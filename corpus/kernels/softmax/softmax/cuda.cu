@@ -12,7 +12,7 @@ __device__ __forceinline__ float block_max(float v) {
     for (int mask = 16; mask > 0; mask >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, mask));
     if (lane == 0) warp_max[warp] = v;
     __syncthreads();
-    v = lane < (blockDim.x >> 5) ? warp_max[lane] : -INFINITY;
+    v = lane < (blockDim.x >> 5) ? warp_max[lane] : -__int_as_float(0x7f800000);
 #pragma unroll
     for (int mask = 16; mask > 0; mask >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, mask));
     return v;
@@ -36,7 +36,7 @@ __global__ void softmax(T* __restrict__ out, const T* __restrict__ x, int rows, 
                         long long out_stride, int log) {
     const T* x_row = x + blockIdx.x * x_stride;
     T* out_row = out + blockIdx.x * out_stride;
-    float most = -INFINITY;
+    float most = -__int_as_float(0x7f800000);
     for (int i = threadIdx.x; i < columns; i += blockDim.x) most = fmaxf(most, static_cast<float>(x_row[i]));
     most = block_max(most);
     float total = 0.0f;

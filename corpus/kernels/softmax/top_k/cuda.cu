@@ -18,10 +18,10 @@ __global__ void top_k(T* __restrict__ values, I* __restrict__ indices, const T* 
     __shared__ int warp_columns[32];
     const T* x_row = x + blockIdx.x * x_stride;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    float last = NAN;
+    float last = __int_as_float(0x7fffffff);
     int last_column = -1;
     for (int n = 0; n < k; ++n) {
-        float most = -INFINITY;
+        float most = -__int_as_float(0x7f800000);
         int column = 0x7fffffff;
         for (int i = threadIdx.x; i < columns; i += blockDim.x) {
             const float v = static_cast<float>(x_row[i]);
@@ -39,7 +39,7 @@ __global__ void top_k(T* __restrict__ values, I* __restrict__ indices, const T* 
                 __syncthreads();
                 if (lane == 0) warp_values[warp] = most, warp_columns[warp] = column;
                 __syncthreads();
-                most = lane < (blockDim.x >> 5) ? warp_values[lane] : -INFINITY;
+                most = lane < (blockDim.x >> 5) ? warp_values[lane] : -__int_as_float(0x7f800000);
                 column = lane < (blockDim.x >> 5) ? warp_columns[lane] : 0x7fffffff;
             }
         }
