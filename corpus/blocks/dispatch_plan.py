@@ -44,9 +44,7 @@ def dispatch_plan(plan, tokens, accesses, model, multiprocessors, copy=None):
         raise ValueError(f"{choices} choices are too many for each block")
     if plan != "two launches":
         return plan, THREADS, vectors, None
-    warps = 32
-    while 4 * warps * (experts + 1) > ROUTE_BYTES and warps > 1:
-        warps //= 2
+    warps = max(n for n in (1, 2, 4, 8, 16, 32) if 4 * n * (experts + 1) <= ROUTE_BYTES)
     threads, vectors = copy or min(row for row in COPIES if accesses <= row[0])[1:]
     _, route = min(row for row in ROUTES if choices <= row[0])
     return "two launches", threads, vectors, (warps, route)

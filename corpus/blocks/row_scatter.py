@@ -22,7 +22,7 @@ def load_part(
     mX: cute.Tensor, row, part, width: cutlass.Constexpr, threads: cutlass.Constexpr,
     vectors: cutlass.Constexpr,
 ):  # fmt: skip
-    """Start to load a block's part of a row. What comes back is for `scatter_row` and `zero_unused`."""
+    """Start to load a block's part of a row. What comes back is for `write_rows` and `zero_unused`."""
     thread, _, _ = cute.arch.thread_idx()
     copy, tile = row_tiles(mX.element_type, threads * width * vectors, width, threads)
     mine = copy.get_slice(thread)
@@ -32,17 +32,6 @@ def load_part(
     tXrX = cute.make_fragment_like(tXgX)
     cute.copy(copy, tXgX, tXrX, pred=tXpX)
     return copy, tile, mine, tXrX, tXpX
-
-
-@cute.jit
-def scatter_row(loaded, mO: cute.Tensor, mSlots: cute.Tensor, token, part, top_k: cutlass.Constexpr):
-    """Store the part at the slots of its token, mSlots (tokens · top_k,)."""
-    copy, tile, mine, tXrX, tXpX = loaded
-    slots = [mSlots[token * top_k + k] for k in range(top_k)]
-    for k in cutlass.range_constexpr(top_k):
-        if slots[k] >= 0:
-            gO = cute.local_tile(mO, tile, (slots[k], part))
-            cute.copy(copy, tXrX, mine.partition_D(gO), pred=tXpX)
 
 
 @cute.jit
@@ -60,3 +49,19 @@ def zero_unused(
         for k in cutlass.range((mOffsets[group + 1] - start + SHARES - 1) // SHARES, unroll=1):
             gO = cute.local_tile(mO, tile, (start + k * SHARES, part))
             cute.copy(copy, tXrX, mine.partition_D(gO), pred=tXpX)
+
+
+@cute.jit
+def write_rows(loaded, mO: cute.Tensor, found, token, tokens, part, blocks, model: cutlass.Constexpr):
+    """Store the part at each slot of its token, if there is one; then zero a share of the unused rows, where
+    wanted. `found`: (mCounts, mOffsets, mSlots); `model`: (groups, slots of a token, pad, zeroes)."""
+    copy, tile, mine, tXrX, tXpX = loaded
+    groups, top_k, _, zero = model
+    if token < tokens:
+        slots = [found[2][token * top_k + k] for k in range(top_k)]
+        for k in cutlass.range_constexpr(top_k):
+            if slots[k] >= 0:
+                gO = cute.local_tile(mO, tile, (slots[k], part))
+                cute.copy(copy, tXrX, mine.partition_D(gO), pred=tXpX)
+    if cutlass.const_expr(zero):
+        zero_unused(loaded, mO, found[0], found[1], token, blocks, part, groups)

@@ -16,7 +16,7 @@ from cutlass import Float16, Int32, Int64, Uint32
 from corpus.blocks.block_scan import block_scan
 from corpus.blocks.expert_slots import expert_slots, expert_slots_shared
 from corpus.blocks.grid_barrier import co_resident, grid_barrier
-from corpus.blocks.row_scatter import load_part, scatter_row, zero_unused
+from corpus.blocks.row_scatter import load_part, write_rows
 from corpus.blocks.row_view import row_view
 
 
@@ -111,8 +111,8 @@ def scatter_kernel(
     token, part, _ = cute.arch.block_idx()
     blocks, _, _ = cute.arch.grid_dim()
     loaded = load_part(mX, token, part, width, threads, vectors)
-    scatter_row(loaded, mO, mSlots, token, part, top_k)
-    zero_unused(loaded, mO, mCounts, mOffsets, token, blocks, part, cute.size(mCounts))
+    model = (cute.size(mCounts), top_k, 0, True)
+    write_rows(loaded, mO, (mCounts, mOffsets, mSlots), token, blocks, part, blocks, model)
 
 
 @cute.jit

@@ -18,9 +18,8 @@ of every row has a multiprocessor, is one launch; prefill is two, the second of 
     prefill  ids ─ expert_slots, a cluster of up to 8 blocks ─→ slots
              x ─→ registers │ griddepcontrol.wait ─→ slots ─→ 128-bit stores, top_k times
 
-A block has a row, or a part of it: (1, threads · vectors · width) elements, asked for before anything else.
-experts, top_k, pad and hidden are compile-time constants. Unaligned addresses, strides or odd sizes get
-narrower accesses.
+A block has a row or a part of it, (1, threads · vectors · width), asked for before anything else. experts,
+top_k, pad and hidden are compile-time constants. Unaligned addresses, strides, odd sizes: narrower accesses.
 
 Units: strides in elements. Traffic: x once, a row of out for every local choice, and the ids.
 Source of the technique: vLLM's alignment of blocks to experts, programmatic dependent launches.
@@ -104,7 +103,7 @@ def device_facts() -> tuple[int, int]:
 
 
 # -- end of device_facts
-# -- block row_scatter 6d3b7721b404
+# -- block row_scatter 112529537fd3
 SHARES = 8  # of a group's unused rows, each zeroed by another block
 
 
@@ -113,7 +112,7 @@ def load_part(
     mX: cute.Tensor, row, part, width: cutlass.Constexpr, threads: cutlass.Constexpr,
     vectors: cutlass.Constexpr,
 ):  # fmt: skip
-    """Start to load a block's part of a row. What comes back is for `scatter_row` and `zero_unused`."""
+    """Start to load a block's part of a row. What comes back is for `write_rows` and `zero_unused`."""
     thread, _, _ = cute.arch.thread_idx()
     copy, tile = row_tiles(mX.element_type, threads * width * vectors, width, threads)
     mine = copy.get_slice(thread)
@@ -123,17 +122,6 @@ def load_part(
     tXrX = cute.make_fragment_like(tXgX)
     cute.copy(copy, tXgX, tXrX, pred=tXpX)
     return copy, tile, mine, tXrX, tXpX
-
-
-@cute.jit
-def scatter_row(loaded, mO: cute.Tensor, mSlots: cute.Tensor, token, part, top_k: cutlass.Constexpr):
-    """Store the part at the slots of its token, mSlots (tokens · top_k,)."""
-    copy, tile, mine, tXrX, tXpX = loaded
-    slots = [mSlots[token * top_k + k] for k in range(top_k)]
-    for k in cutlass.range_constexpr(top_k):
-        if slots[k] >= 0:
-            gO = cute.local_tile(mO, tile, (slots[k], part))
-            cute.copy(copy, tXrX, mine.partition_D(gO), pred=tXpX)
 
 
 @cute.jit
@@ -151,6 +139,22 @@ def zero_unused(
         for k in cutlass.range((mOffsets[group + 1] - start + SHARES - 1) // SHARES, unroll=1):
             gO = cute.local_tile(mO, tile, (start + k * SHARES, part))
             cute.copy(copy, tXrX, mine.partition_D(gO), pred=tXpX)
+
+
+@cute.jit
+def write_rows(loaded, mO: cute.Tensor, found, token, tokens, part, blocks, model: cutlass.Constexpr):
+    """Store the part at each slot of its token, if there is one; then zero a share of the unused rows, where
+    wanted. `found`: (mCounts, mOffsets, mSlots); `model`: (groups, slots of a token, pad, zeroes)."""
+    copy, tile, mine, tXrX, tXpX = loaded
+    groups, top_k, _, zero = model
+    if token < tokens:
+        slots = [found[2][token * top_k + k] for k in range(top_k)]
+        for k in cutlass.range_constexpr(top_k):
+            if slots[k] >= 0:
+                gO = cute.local_tile(mO, tile, (slots[k], part))
+                cute.copy(copy, tXrX, mine.partition_D(gO), pred=tXpX)
+    if cutlass.const_expr(zero):
+        zero_unused(loaded, mO, found[0], found[1], token, blocks, part, groups)
 
 
 # -- end of row_scatter
@@ -326,7 +330,7 @@ def expert_slots(
 
 
 # -- end of expert_slots
-# -- block dispatch_plan 0040487aea46
+# -- block dispatch_plan b70523400ab9
 THREADS = 256  # of a block in one launch
 FEW_CHOICES = 512  # whose slots every block finds
 MOST_CHOICES = 4096  # whose slots a block has room for
@@ -356,26 +360,13 @@ def dispatch_plan(plan, tokens, accesses, model, multiprocessors, copy=None):
         raise ValueError(f"{choices} choices are too many for each block")
     if plan != "two launches":
         return plan, THREADS, vectors, None
-    warps = 32
-    while 4 * warps * (experts + 1) > ROUTE_BYTES and warps > 1:
-        warps //= 2
+    warps = max(n for n in (1, 2, 4, 8, 16, 32) if 4 * n * (experts + 1) <= ROUTE_BYTES)
     threads, vectors = copy or min(row for row in COPIES if accesses <= row[0])[1:]
     _, route = min(row for row in ROUTES if choices <= row[0])
     return "two launches", threads, vectors, (warps, route)
 
 
 # -- end of dispatch_plan
-
-
-@cute.jit
-def write_rows(mO: cute.Tensor, found, row, token, tokens, part, blocks, model: cutlass.Constexpr):
-    """Store a token's part of a row at each of its slots; then zero this block's share of the padding."""
-    mCounts, mOffsets, mSlots = found
-    experts, top_k, _, zero_padding = model
-    if token < tokens:
-        scatter_row(row, mO, mSlots, token, part, top_k)
-    if cutlass.const_expr(zero_padding):
-        zero_unused(row, mO, mCounts, mOffsets, token, blocks, part, experts)
 
 
 @cute.kernel
@@ -395,7 +386,7 @@ def dispatch_fused_kernel(
     if cutlass.const_expr(again):
         expert_slots(mIds, *sFound, shared, choices, first, local, experts, pad, THREADS // 32, 1, 1)
         cute.arch.sync_threads()
-        write_rows(mO, sFound, row, token, tokens, part, blocks, model)
+        write_rows(row, mO, sFound, token, tokens, part, blocks, model)
         if part + token == 0:
             for s, m, n in zip(sFound, mFound, (experts, experts + 1, choices), strict=True):
                 for j in cutlass.range((n - thread + THREADS - 1) // THREADS, unroll=1):
@@ -404,7 +395,7 @@ def dispatch_fused_kernel(
         if part + token == 0:
             expert_slots(mIds, *mFound, shared, choices, first, local, experts, pad, THREADS // 32, 1, 1)
         grid_barrier(mBarrier.iterator, parts * blocks)
-        write_rows(mO, mFound, row, token, tokens, part, blocks, model)
+        write_rows(row, mO, mFound, token, tokens, part, blocks, model)
 
 
 @cute.kernel
@@ -413,10 +404,9 @@ def dispatch_route_kernel(
     local: Int32, model: cutlass.Constexpr, warps: cutlass.Constexpr, blocks: cutlass.Constexpr,
 ):  # fmt: skip
     cute.arch.griddepcontrol_launch_dependents()
-    experts, _, pad, _ = model
-    shared, found = expert_slots_shared(experts, warps), (mCounts, mOffsets, mSlots)
-    choices, batch = cute.size(mIds), ROUTE_BATCH
-    expert_slots(mIds, *found, shared, choices, first, local, experts, pad, warps, blocks, batch)
+    found, choices, (experts, _, pad, _) = (mCounts, mOffsets, mSlots), cute.size(mIds), model
+    shared = expert_slots_shared(experts, warps)
+    expert_slots(mIds, *found, shared, choices, first, local, experts, pad, warps, blocks, ROUTE_BATCH)
 
 
 @cute.kernel
@@ -427,10 +417,10 @@ def dispatch_copy_kernel(
 ):  # fmt: skip
     token, part, _ = cute.arch.block_idx()
     blocks, _, _ = cute.arch.grid_dim()
-    tokens = mX.shape[0]
+    tokens, found = mX.shape[0], (mCounts, mOffsets, mSlots)
     row = load_part(mX, min(token, tokens - 1), part, width, threads, vectors)
     cute.arch.griddepcontrol_wait()
-    write_rows(mO, (mCounts, mOffsets, mSlots), row, token, tokens, part, blocks, model)
+    write_rows(row, mO, found, token, tokens, part, blocks, model)
 
 
 @cute.jit
@@ -479,8 +469,7 @@ def _compiled(dtype, hidden, model, width, plan, threads, vectors, route, capabi
 def compile_dispatch(
     dtype, tokens, hidden, experts, top_k, pad, zero_padding, width=0, device=NO_DEVICE, plan="", copy=None
 ):
-    """The compiled launcher for these facts; width 0 is the widest that `hidden` allows. `plan` and `copy` as
-    in `dispatch_plan`."""
+    """The compiled launcher; width 0: the widest for `hidden`. `plan` and `copy`: see `dispatch_plan`."""
     multiprocessors, capability = device
     width = width or vector_width(ELEMENTS[dtype].width, hidden)
     model = (experts, top_k, pad, bool(zero_padding) and pad > 1)
@@ -489,35 +478,19 @@ def compile_dispatch(
 
 
 def dispatch(
-    out: torch.Tensor | int,
-    counts: torch.Tensor | int,
-    offsets: torch.Tensor | int,
-    slots: torch.Tensor | int,
-    barrier: torch.Tensor | int,
-    x: torch.Tensor | int,
-    topk_ids: torch.Tensor | int,
-    tokens: int,
-    hidden: int,
-    x_stride: int,
-    experts: int,
-    top_k: int,
-    pad: int,
-    zero_padding: int,
-    first: int,
-    local: int,
-    *,
-    dtype: str,
-    stream: int | None = None,
-    plan: str = "",
-) -> None:
+    out: torch.Tensor | int, counts: torch.Tensor | int, offsets: torch.Tensor | int,
+    slots: torch.Tensor | int, barrier: torch.Tensor | int, x: torch.Tensor | int,
+    topk_ids: torch.Tensor | int, tokens: int, hidden: int, x_stride: int, experts: int, top_k: int,
+    pad: int, zero_padding: int, first: int, local: int, *,
+    dtype: str, stream: int | None = None, plan: str = "",
+) -> None:  # fmt: skip
     """Dispatch `tokens` rows to the experts [first, first + local) of `experts`; no tokens: nothing happens.
     Tensors or device addresses; `barrier` is zero before and after, and no other launch's meanwhile. `stream`
     defaults to torch's current one. `plan` as in `dispatch_plan`."""
     if tokens == 0:
         return
     kind, device = ELEMENTS[dtype], device_facts()
-    starts = [address_of(t) * 8 // kind.width for t in (out, x)]
-    width = vector_width(kind.width, hidden, x_stride, *starts)
+    width = vector_width(kind.width, hidden, x_stride, *(address_of(t) * 8 // kind.width for t in (out, x)))
     launch = compile_dispatch(dtype, tokens, hidden, experts, top_k, pad, zero_padding, width, device, plan)
     numbers = [device_pointer(t, Int32, 1) for t in (counts, offsets, slots, barrier, topk_ids)]
     launch(
