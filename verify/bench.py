@@ -181,14 +181,17 @@ def _first(told: Mapping[str, float]) -> FirstCall:
 
 
 def _fault(
-    job: BenchJob, facts: BenchFacts, reply: Mapping[str, Any], outputs: dict[str, list[Outputs]]
+    job: BenchJob,
+    facts: BenchFacts,
+    resolved: Resolved,
+    reply: Mapping[str, Any],
+    outputs: dict[str, list[Outputs]],
 ) -> tuple[Status, str, str] | None:
     """Why this case's times are those of no right launch, or None."""
     raw = reply["raw"]
     looked = [("", "")] if job.order_dependent else [("", ""), ("last_", "a call after the timed ones: ")]
-    case = next(c for c in job.spec.case if c.name == facts.case)
     for which, words in looked:
-        order = Order(job.spec, resolve(job.spec, case))
+        order = Order(job.spec, resolved)
         first, *others = outputs[f"{which}original"]
         try:
             wanted = [order.begin(first), *(order.original(o, 0) for o in others)]
@@ -248,7 +251,7 @@ def _measure(
     raw = reply["raw"]
     states = watch.seen.between(raw["began"], raw["ended"])
     facts = conclude(job, case, resolved, reply, states, ceilings())
-    return Measured(facts, _fault(job, facts, reply, outputs))
+    return Measured(facts, _fault(job, facts, resolved, reply, outputs))
 
 
 def first_build(place: str, arch: str, timeout: float) -> tuple[float | None, str]:

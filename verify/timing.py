@@ -97,16 +97,20 @@ class Timer:
         """About how long one launch takes, host gaps included."""
         enqueue(0)
         self.device.synchronize()
+        return max(self._best_us(lambda i: enqueue(i % self.sets.count), self.sets.restore), 0.5)
+
+    def _best_us(self, work: Enqueue, before: Callable[[], None] = lambda: None) -> float:
+        """The least of four times between two events."""
         best = math.inf
         for i in range(4):
-            self.sets.restore()
+            before()
             self._cold(_LEAD)
             self._mark(self.start)
-            enqueue(i % self.sets.count)
+            work(i)
             self._mark(self.end)
             self.device.synchronize()
             best = min(best, self._elapsed_us(self.start, self.end))
-        return max(best, 0.5)
+        return best
 
     def _graph(self, enqueue: Callable[[], None]) -> tuple[Callable[[], None], int]:
         """What replays all that `enqueue` puts on the stream, and how many nodes that is."""
@@ -154,20 +158,8 @@ class Timer:
             raw.notes.append("all buffer sets together fit in the L2: warm within a sample")
         ready = Prepared(play, restore, guess, raw)
         self._warm(ready)
-        raw.known_bytes, raw.known_us = self.sweep.size, self._known_us()
+        raw.known_bytes, raw.known_us = self.sweep.size, self._best_us(lambda _: self._cold())
         return ready
-
-    def _known_us(self) -> float:
-        """The sweep, by the clock that times the sides."""
-        best = math.inf
-        for _ in range(4):
-            self._cold(_LEAD)
-            self._mark(self.start)
-            self._cold()
-            self._mark(self.end)
-            self.device.synchronize()
-            best = min(best, self._elapsed_us(self.start, self.end))
-        return best
 
     def _all(self, enqueue: Enqueue, launches: int) -> None:
         for i in range(launches):

@@ -268,8 +268,4 @@ int emu_run(const Kernel *k, Launch *l) {
     return end;
 }
 
-// Each guarded stack takes two mappings, of which a process has 65530: kernels that do not run keep none.
-void emu_rest(void) {
-    if (stacks_.base) munmap(stacks_.base, (stacks_.stack + PAGE) * stacks_.count);
-    stacks_.base = NULL;
-}
+void emu_rest(void) { drop_stacks(); }  // kernels that do not run keep none
