@@ -1,8 +1,15 @@
-"""Porting a kernel of 100 lines takes under half a second of the translator's own CPU time."""
+"""Porting a kernel of 100 lines takes under half a second of the translator's own CPU time.
+
+That half second is of a core that parses `textwrap` 20 times in PACE; slower and busier ones get as much more.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from translator.batch.work import Part, translate_part
@@ -10,6 +17,7 @@ from translator.diag.diagnostic import Sink
 from translator.frontend.inputs import ReadOptions, collect
 
 LIMIT = 0.5  # seconds of CPU time, imports apart
+PACE = 0.090  # seconds of CPU time, where porting took 0.30 s
 STEP = """\
   for (int k{n} = threadIdx.y; k{n} < n; k{n} += blockDim.y) {{
     float v = x[row * n + k{n}];
@@ -44,8 +52,17 @@ def test_a_hundred_lines_in_half_a_second(tmp_path: Path) -> None:
     options = ReadOptions()
     part = Part(collect([str(path)], options, Sink()), options)
     translate_part(part)  # loads what is loaded once
-    start = time.process_time()
+    text = inspect.getsource(textwrap)
+    taken = pace = float("inf")
+    for _ in range(4):  # in turns and the least of each: what disturbs one round is not the translator's
+        pace = min(pace, _seconds(lambda: [ast.parse(text) for _ in range(20)]))
+        taken = min(taken, _seconds(lambda: translate_part(part)))
     [ported] = translate_part(part)
-    taken = time.process_time() - start
     assert ported.files, ported.outcome.findings
-    assert taken < LIMIT, f"{taken:.3f} s"
+    assert taken < LIMIT * max(1.0, pace / PACE), f"{taken:.3f} s, pace {pace:.3f} s"
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
