@@ -1,6 +1,6 @@
 """Porting a kernel of 100 lines takes under half a second of the translator's own CPU time.
 
-That half second is of a core that parses `textwrap` 20 times in PACE; slower and busier ones get as much more.
+That half second is of a core that parses `textwrap` 20 times in PACE; slower and busier ones get more.
 """
 
 from __future__ import annotations
