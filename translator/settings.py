@@ -50,6 +50,15 @@ class Settings:
     keep_stages: bool = False  # leave each stage's file in the run folder
     unit_timeout: float = 300.0  # reading and translating one translation unit
     compile_timeout: float = 300.0  # compiling one port
+    model: str = ""  # of the endpoint that proposes where the compiler refuses; "" for none
+    base_url: str = ""  # of an OpenAI-compatible endpoint; "" for the SDK's own (OPENAI_BASE_URL, or hosted)
+    prices: tuple[str, ...] = ()  # "MODEL=IN/OUT", US dollars per million tokens
+    turns: int = 16  # answers of the model, per kernel
+    tokens: int = 400_000  # sent and received, per kernel
+    money: float = 0.0  # US dollars, per kernel; 0 for no limit
+    seconds: float = 1800.0  # of the whole loop, per kernel
+    candidates: int = 1  # attempts side by side, per kernel
+    request_timeout: float = 600.0  # one answer of the model
 
     @property
     def workers(self) -> int:
@@ -140,7 +149,7 @@ def _typed(name: str, value: Any) -> Any:
 _WORDS = {
     "bool": "true or false",
     "int": "a whole number",
-    "float": "seconds",
+    "float": "a number",
     "Path": "a path",
     "Path | None": "a path",
     "tuple[str, ...]": "a list of texts",

@@ -1,0 +1,1 @@
+"""Talking to an OpenAI-compatible endpoint: requests, answers, transcripts, what they cost."""

@@ -1,0 +1,1 @@
+"""A model proposes ports, `verify` decides: turns, feedback, budgets, what is kept."""

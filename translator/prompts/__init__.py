@@ -1,0 +1,1 @@
+"""What a model is told: Jinja2 templates over frozen data."""

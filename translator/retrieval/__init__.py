@@ -1,0 +1,1 @@
+"""Which entries of the corpus a kernel can be ported after: facts first, text second."""
