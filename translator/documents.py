@@ -300,6 +300,9 @@ NAMES = (
     "corpus",
     "corpus-search",
     "corpus-show",
+    "run",
+    "runs",
+    "runs-compare",
 )
 
 
@@ -310,6 +313,12 @@ def schema_of(name: str) -> str:
 
         corpus: dict[str, type[BaseModel]] = {"corpus-search": SearchDocument, "corpus-show": ShowDocument}
         model: type[BaseModel] = corpus.get(name, CorpusDocument)
+    elif name.startswith("run"):
+        from translator.batch.compare import Comparison
+        from translator.batch.run_documents import RunDocument, RunsDocument
+
+        run: dict[str, type[BaseModel]] = {"runs": RunsDocument, "runs-compare": Comparison}
+        model = run.get(name, RunDocument)
     elif name not in _MODELS:
         from verify.check.bisect import BisectReport
         from verify.check.model import CheckReport

@@ -33,6 +33,7 @@ _EXIT_OF_CODE = {
     "CP1012": EXIT_USAGE,  # an --instantiate that can't be had
     "CP1015": EXIT_USAGE,  # no kernel of the name asked for
     "CP6001": EXIT_USAGE,  # a spec that can't be used
+    "CP5402": EXIT_ENVIRONMENT,  # nothing that could judge a candidate
     "CP9001": EXIT_ENVIRONMENT,  # no CuTe DSL to compile with
     "CP9005": EXIT_ENVIRONMENT,  # no room for scratch files
 }

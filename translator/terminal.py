@@ -13,8 +13,12 @@ from translator.diag.render import Sources, render
 from translator.outcome import GOOD, NOT_RUN, Finding, Outcome, Report
 
 if TYPE_CHECKING:
+    from translator.batch.compare import Comparison
+    from translator.batch.improve import Done
     from translator.batch.preflight import Preflight
+    from translator.batch.run_file import Listed
     from translator.doctor import Examination
+    from translator.loop.ledger import Entry
 
 _SHORT = 72  # columns of a message in the table
 _SEVERITY_STYLE = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -32,6 +36,7 @@ _BEGINNINGS = {
     "measured": ("measuring buffers in the emulator for", "draft"),
     "compiled": ("compiling", "port"),
     "compared": ("comparing with the original:", "port"),
+    "asked": ("asking the model about", "kernel"),
 }
 
 
@@ -186,3 +191,61 @@ def show_doctor(examined: Examination, verbose: bool = False) -> None:
     console.print(Text(said))
     if hidden:
         console.print(Text("--verbose shows details"))
+
+
+def show_ledger(done: Done) -> None:
+    """What a run with a model came to, kernel by kernel, and what it cost."""
+    console = console_of()
+    rows = [("kernel", "mode", "outcome", "turns", "tokens", "money", "seconds", "")]
+    rows += [
+        (
+            e.kernel,
+            e.mode,
+            e.outcome,
+            str(e.turns),
+            str(e.prompt_tokens + e.answer_tokens),
+            money(e.money),
+            f"{e.seconds:.1f}",
+            " ".join(part for part in (_gain(e), e.code, _short(e.why)) if part),
+        )
+        for e in done.entries
+    ]
+    print_table(console, rows, ["", *("green" if e.outcome == "PASSED" else "red" for e in done.entries)])
+    passed = sum(e.outcome == "PASSED" for e in done.entries)
+    console.print(Text(f"{passed} of {counted(len(done.entries), 'kernel')} PASSED; run folder: {done.folder}"))
+
+
+def money(dollars: float | None) -> str:
+    """As in `$0.0123`; a question mark where the model has no price."""
+    return "?" if dollars is None else f"${dollars:.4f}"
+
+
+def _gain(e: Entry) -> str:
+    return f"{e.gain:.2f}x" if e.gain is not None else "not timed" if e.outcome == "PASSED" != e.mode else ""
+
+
+def show_runs(found: Sequence[Listed]) -> None:
+    """The runs with a model, a line each."""
+    rows = [("run", "started", "model", "passed", "tokens", "money")]
+    for r in found:
+        passed = sum(e.outcome == "PASSED" for e in r.entries)
+        tokens = sum(e.prompt_tokens + e.answer_tokens for e in r.entries)
+        known = [e.money for e in r.entries if e.money is not None]
+        cost = sum(known) if len(known) == len(r.entries) else None
+        row = (r.folder, r.run.started, r.run.model, f"{passed} of {len(r.run.asked)}", str(tokens), money(cost))
+        rows.append(row)
+    if len(rows) == 1:
+        print("no run with a model here")
+    else:
+        print_table(console_of(), rows, [""] * len(rows))
+
+
+def show_comparison(found: Comparison) -> None:
+    """Two runs kernel by kernel: what passed, what it cost."""
+    rows = [("kernel", "mode", "old", "new", "tokens", "")]
+    for p in found.pairs:
+        sides = [("-" if e is None else e.outcome) for e in (p.old, p.new)]
+        tokens = [(0 if e is None else e.prompt_tokens + e.answer_tokens) for e in (p.old, p.new)]
+        lost = "lost" if p.lost else ""
+        rows.append((p.kernel, p.mode, *sides, f"{tokens[0]} -> {tokens[1]}", lost))
+    print_table(console_of(), rows, ["", *("red" if p.lost else "" for p in found.pairs)])

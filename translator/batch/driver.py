@@ -66,6 +66,8 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
         _write(run)
         if settings.verify:
             measure_drafts(run.report.outcomes, settings, tell)
+            if settings.model:
+                _ask_model(run, tell)
             judge(run.report.outcomes, settings, tell)
     except KeyboardInterrupt:
         run.report.interrupted = True
@@ -73,6 +75,14 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
         run.report.outcomes = run.report.outcomes or [p.outcome for p in run.ported]
     run.report.seconds = time.perf_counter() - start
     return run.report
+
+
+def _ask_model(run: Run, tell: Tell) -> None:
+    """Have a model propose ports of what was refused; `judge` then treats them like any other."""
+    from translator.batch.refused import fill
+
+    if any(o.status == "REFUSED" and o.out for o in run.report.outcomes):
+        fill(run.report.outcomes, run.settings, run.run_folder, tell)
 
 
 def _how_far(run: Run) -> str:

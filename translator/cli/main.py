@@ -21,9 +21,11 @@ from translator.cli import (
     doctor,
     emulate,
     explain,
+    improve,
     mapping,
     port,
     report,
+    runs,
     schema,
     spec,
     verify,
@@ -52,6 +54,9 @@ app = typer.Typer(
 )
 app.command("port")(port.port)
 app.command("analyze")(analyze.analyze)
+app.command("lift")(improve.lift)
+app.command("tune")(improve.tune)
+app.add_typer(runs.app, name="runs")
 app.command("verify")(verify.verify)
 app.command("report")(report.report)
 app.command("check")(check.check)
@@ -127,7 +132,17 @@ def run(arguments: list[str]) -> int:
         if isinstance(error, SettingsError):
             typer.echo(f"error: {error}", err=True)
             return _failed(arguments, 2, str(error))
+        if (lacking := _endpoint(error)) is not None:
+            typer.echo(f"error {lacking}", err=True)
+            return _failed(arguments, 3, lacking)
         return _bug(arguments, error)
+
+
+def _endpoint(error: Exception) -> str | None:
+    """What is wrong with the endpoint that was to be asked, if that is what `error` says."""
+    from translator.llm.messages import LlmError
+
+    return f"{error.code}: {error.message}" if isinstance(error, LlmError) else None
 
 
 def _spelled(arguments: list[str]) -> list[str]:

@@ -9,6 +9,8 @@ import typer
 
 from translator.cli.options import (
     Arch,
+    BaseUrl,
+    Candidates,
     CompileCommands,
     Define,
     Device,
@@ -17,8 +19,13 @@ from translator.cli.options import (
     Jobs,
     Json,
     Kernel,
+    Model,
+    Money,
     Paths,
+    Seconds,
     Std,
+    Tokens,
+    Turns,
 )
 
 
@@ -51,6 +58,13 @@ def port(
     keep_stages: Annotated[
         bool, typer.Option("--keep-stages", help="Leave each stage's result in runs/<time>-<id>/.")
     ] = False,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    turns: Turns = None,
+    tokens: Tokens = None,
+    money: Money = None,
+    seconds: Seconds = None,
+    candidates: Candidates = None,
     as_json: Json = False,
 ) -> int:
     """Port the CUDA kernels of PATH… to CuTe DSL, and check the ports as far as this machine can."""
@@ -74,6 +88,13 @@ def port(
             "verify": False if no_verify else None,
             "force": force or None,
             "keep_stages": keep_stages or None,
+            "model": model,
+            "base_url": base_url,
+            "turns": turns,
+            "tokens": tokens,
+            "money": money,
+            "seconds": seconds,
+            "candidates": candidates,
         }
     )
     progress = Progress()

@@ -120,4 +120,13 @@ CODES: dict[str, Code] = {
         _W,
         "{buffer} has the {elems} elements allocated at {place}, but {kernel} reaches {beyond} of them",
     ),
+    # ---- CP5400-5429: the loop with a model
+    "CP5400": Code(_N, "ported by {model} in {turns}, after the compiler refused it; `verify` passed it"),
+    "CP5401": Code(_E, "the spec has open questions, so no candidate could pass: {questions}"),
+    "CP5402": Code(_E, "no candidate could be judged: {why}"),
+    "CP5403": Code(_E, "the budget is spent: {why}"),
+    "CP5404": Code(_E, "the model went round in circles: {why}"),
+    "CP5405": Code(_E, "there is no port that passes to begin with: {why}"),
+    "CP5406": Code(_E, "the original can't be judged, whatever the candidate: {why}"),
+    "CP5407": Code(_E, "{run} can't be resumed or compared: {why}"),
 }

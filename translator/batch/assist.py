@@ -1,0 +1,272 @@
+"""Kernels about which a model is asked: those that the compiler refused, and ports that are to become faster.
+
+For each: what must be there before anything is sent ▸ the loop ▸ what is kept is written ▸ the ledger. `verify`
+judges what was written once more, like any port. A kernel that fails costs its own budget and never another's.
+"""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpus.catalog import load, retrievable
+from translator.batch.run_file import Asked, RunFile, write_run
+from translator.diag.codes import CODES
+from translator.grounding.api import Api, load_api
+from translator.grounding.blocks import Blocks, load_block_index
+from translator.llm.budget import Budget, Price, price_of
+from translator.llm.client import Client, LlmError, OpenAIClient
+from translator.llm.redact import shown_url
+from translator.llm.transcript import Recording, Replay, Resumed
+from translator.loop.goal import Mode
+from translator.loop.ledger import Entry, Ledger
+from translator.loop.material import Material, device_text, facts_of, ranked_for
+from translator.loop.purse import Purse
+from translator.loop.search import Found, Job, search
+from translator.loop.workshop import Bench
+from translator.output import write_file
+from translator.settings import Settings
+from translator.task import TaskError, load_task
+from verify.options import DEVICES, Options
+from verify.spec import Spec
+from verify.spec_check import load_checked
+from verify.spec_file import SpecError
+from verify.where import Where, choose
+
+Tell = Callable[[str, int, int, str], None]
+TRANSCRIPT = "transcript.jsonl"
+_PASSED, _REFUSED = "PASSED", "REFUSED"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One target folder: what is kept is written to `out`, which may be the same. `name` is its folder in the
+    run."""
+
+    name: str
+    target: Path
+    out: Path
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of one. `code` and `why` say why nothing was kept."""
+
+    wanted: Wanted
+    entry: Entry
+
+    @property
+    def passed(self) -> bool:
+        return self.entry.outcome == _PASSED
+
+
+@dataclass(slots=True)
+class Session:
+    """One run with a model. `replay` is a run folder whose transcripts answer in the model's place; `resumed`
+    goes on after what this run's own transcripts hold."""
+
+    settings: Settings
+    folder: Path
+    api: Api | None
+    blocks: Blocks
+    where: Where
+    price: Price | None
+    ledger: Ledger
+    replay: Path | None = None
+    resumed: bool = False
+    interrupted: list[str] = field(default_factory=list)
+
+    def client(self, name: str, folder: Path) -> Client:
+        """Of one conversation; what is said is recorded in `folder`. LlmError."""
+        if self.replay is not None:
+            return Replay(self.replay / name / folder.name / TRANSCRIPT)
+        live = OpenAIClient(self.settings)
+        path = folder / TRANSCRIPT
+        return Resumed(live, path) if self.resumed and path.is_file() else Recording(live, path)
+
+
+def session(
+    settings: Settings, folder: Path, *, replay: Path | None = None, resumed: bool = False
+) -> Session:
+    """Everything that all kernels of a run share. LlmError where the endpoint or the price can't be used."""
+    if replay is None:
+        OpenAIClient(settings)  # what is wrong with the address or the key is said before anything else
+    device = next(d for d in DEVICES if d == settings.device)
+    api = load_api().api
+    return Session(
+        settings,
+        folder,
+        api,
+        load_block_index(),
+        choose(Options(device=device, arch=settings.arch)),
+        price_of(settings),
+        Ledger(folder),
+        replay,
+        resumed,
+    )
+
+
+def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
+    """Every target's loop, several at a time; in the order of `wanted`. `ledger.json` grows with each."""
+    s = work.settings
+    if not work.resumed:
+        write_run(work.folder, _run_file(work, wanted))
+    tell("asked", 0, len(wanted), "")
+    came: dict[str, Came] = {}
+    with ThreadPoolExecutor(max(1, min(s.workers, len(wanted)))) as pool:
+        waiting = {pool.submit(_one, work, w): w for w in wanted}
+        try:
+            for done, future in enumerate(as_completed(waiting), 1):
+                w = waiting[future]
+                entry = future.result()
+                work.ledger.add(entry)
+                came[w.name] = Came(w, entry)
+                tell("asked", done, len(wanted), f"{w.name} {entry.outcome}")
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+    return [came[w.name] for w in wanted]
+
+
+def _run_file(work: Session, wanted: Sequence[Wanted]) -> RunFile:
+    s = work.settings
+    return RunFile(
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        model=s.model,
+        base_url=shown_url(s.base_url) if s.base_url else "",
+        turns=s.turns,
+        tokens=s.tokens,
+        money=s.money,
+        seconds=s.seconds,
+        candidates=s.candidates,
+        device=s.device,
+        arch=s.arch,
+        asked=[Asked(name=w.name, target=str(w.target), mode=w.mode, out=str(w.out)) for w in wanted],
+    )
+
+
+class _NotAskedError(Exception):
+    """Nothing may be asked of a model about this target."""
+
+    def __init__(self, code: str, **args: str) -> None:
+        self.code = code
+        self.why = CODES[code].message.format(**args)
+        super().__init__(self.why)
+
+
+def _one(work: Session, w: Wanted) -> Entry:
+    """One target from its folder to its ledger entry."""
+    s = work.settings
+    purse = Purse(Budget.of(s), work.price)
+    folder = work.folder / w.name
+    found = Found(None, None)
+    try:
+        spec = _checked(work, w)
+        material = _material(work, w, spec)
+        start = (w.target / spec.port.module).read_text(encoding="utf-8") if w.mode != "port" else ""
+        bench = Bench(work.where.arch, _device(work), s.compile_timeout, work.where.gpu is not None)
+        job = Job(
+            w.target,
+            spec.port.module,
+            w.mode,
+            material,
+            folder,
+            lambda _, at: work.client(w.name, at),
+            bench,
+            s.candidates,
+            start,
+        )
+        found = search(job, purse)
+        if found.best is not None:
+            _keep(w, spec, found)
+    except _NotAskedError as error:
+        found = Found(None, None, error.code, error.why)
+    except LlmError as error:
+        found = Found(None, None, error.code, error.message)
+    except (OSError, UnicodeDecodeError) as error:
+        found = Found(None, found.nearest, "CP0002", f"{w.target}: {error}", found.candidates)
+    return _entry(work, w, found, purse)
+
+
+def _checked(work: Session, w: Wanted) -> Spec:
+    """The spec, where a candidate could pass it."""
+    try:
+        spec = load_checked(w.target)
+    except SpecError as error:
+        raise _NotAskedError("CP5406", why=error.problems[0]) from None
+    if asked := spec.open_questions:
+        raise _NotAskedError("CP5401", questions="; ".join(q.text for q in asked[:3]))
+    if not work.where.runs:
+        raise _NotAskedError("CP5402", why=work.where.why)
+    return spec
+
+
+def _material(work: Session, w: Wanted, spec: Spec) -> Material:
+    items = retrievable(load()[0])
+    try:
+        task = load_task(w.target) if w.mode == "port" else None
+    except TaskError:
+        task = None  # a folder made by hand: its spec and its original say enough
+    cuda = device_text(w.target, spec)
+    return Material(
+        spec,
+        cuda,
+        work.where.arch,
+        work.api,
+        work.blocks,
+        items,
+        ranked_for(w.target / spec.original.source, cuda, spec, items),
+        task,
+        facts_of(task, cuda),
+    )
+
+
+def _device(work: Session) -> str:
+    return work.settings.device
+
+
+def _keep(w: Wanted, spec: Spec, found: Found) -> None:
+    """Write what passed: into the target's own folder, or as a copy of it with another port, whole or not at
+    all."""
+    assert found.best is not None
+    if w.out.resolve() == w.target.resolve():
+        write_file(w.out / spec.port.module, found.best.source)
+        return
+    w.out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".cuteport-", dir=w.out.parent) as made:
+        copy = Path(made) / "target"
+        shutil.copytree(w.target, copy, ignore=shutil.ignore_patterns("verdict.json", "baselines", "__pycache__"))
+        write_file(copy / spec.port.module, found.best.source)
+        if w.out.exists():
+            shutil.rmtree(w.out)
+        copy.replace(w.out)
+
+
+def _entry(work: Session, w: Wanted, found: Found, purse: Purse) -> Entry:
+    spent = purse.spent
+    return Entry(
+        kernel=w.name,
+        target=str(w.target),
+        mode=w.mode,
+        model=work.settings.model,
+        outcome=_PASSED if found.best is not None else _REFUSED,
+        code=found.code,
+        why=found.why,
+        attempts=work.settings.candidates,
+        turns=spent.turns,
+        prompt_tokens=spent.prompt,
+        answer_tokens=spent.answer,
+        money=spent.money,
+        seconds=round(purse.seconds, 2),
+        candidates=found.candidates,
+        reached=found.nearest.reached.name if found.nearest is not None else "",
+        gain=found.gain,
+        folder=str(work.folder / w.name),
+    )

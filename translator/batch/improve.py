@@ -1,0 +1,80 @@
+"""Runs with a model besides `port`: lift and tune, and going on with a run that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from translator import runs
+from translator.batch.assist import Came, Tell, Wanted, ask, session
+from translator.batch.run_file import Listed, RunFileError, folder_of, read_run
+from translator.loop.goal import Mode
+from translator.loop.ledger import Entry
+from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED, EXIT_USAGE
+from translator.output import Wanted as Named
+from translator.output import folder_names
+from translator.settings import Settings, SettingsError
+
+# Codes that say what the machine or the endpoint lacks, not what a candidate does.
+_ENVIRONMENT = frozenset({"CP0002", "CP5402", *(f"CP53{n:02d}" for n in range(1, 22))})
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a run with a model came to; `folder` holds its logs."""
+
+    folder: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """3 where something is lacking, else 1 where a kernel did not pass, else 0."""
+        failed = [e for e in self.entries if e.outcome != "PASSED"]
+        if any(e.code in _ENVIRONMENT for e in failed):
+            return EXIT_ENVIRONMENT
+        return EXIT_FAILED if failed else EXIT_DONE
+
+
+def improve(mode: Mode, targets: Sequence[Path], settings: Settings, tell: Tell) -> Done:
+    """Lift or tune every target folder. SettingsError, LlmError before anything is sent."""
+    if not settings.model:
+        raise SettingsError(f"{mode} asks a model: --model, CUTEPORT_MODEL or `model` in cuteport.toml names it")
+    for target in targets:
+        if not (target / "spec.toml").is_file():
+            raise SettingsError(f"{target}: no spec.toml there; {mode} takes folders of verified ports")
+    names = folder_names([Named(t.resolve().name, "", str(t.resolve()), 0) for t in targets])
+    wanted = [Wanted(n, t, settings.out / n, mode) for n, t in zip(names, targets, strict=True)]
+    there = [str(w.out) for w in wanted if w.out.exists()]
+    if there and not settings.force:
+        raise SettingsError(f"{', '.join(there)}: there already; --force replaces it, -o writes elsewhere")
+    folder = runs.new_folder(settings.runs)
+    return _done(folder, ask(session(settings, folder), wanted, tell))
+
+
+def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) -> Done:
+    """Go on with what did not pass. `given` are settings of the command line, which replace the run's own.
+    RunFileError."""
+    folder = folder_of(run, settings.runs)
+    held = read_run(folder)
+    asked = held.run
+    own = {
+        n: getattr(asked, n)
+        for n in ("model", "base_url", "turns", "tokens", "money", "seconds", "candidates", "device", "arch")
+        if n not in given
+    }
+    wanted = [Wanted(a.name, Path(a.target), Path(a.out), a.mode) for a in held.open]
+    gone = [str(w.target) for w in wanted if not w.target.is_dir()]
+    if gone:
+        raise RunFileError(folder, f"gone since: {', '.join(gone)}")
+    work = session(replace(settings, **own), folder, resumed=True)
+    came = ask(work, wanted, tell) if wanted else []
+    return Done(str(folder), tuple(read_run(folder).entries)) if came else _kept(held)
+
+
+def _kept(held: Listed) -> Done:
+    return Done(held.folder, tuple(held.entries))
+
+
+def _done(folder: Path, came: Sequence[Came]) -> Done:
+    return Done(str(folder), tuple(c.entry for c in came))

@@ -1,0 +1,204 @@
+"""All that is known of a target before a model is asked: what its prompts say, and what its tools look up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from corpus.catalog import KERNEL, NOTES, TWIN, Item
+from translator.grounding.api import Api, ApiEntry
+from translator.grounding.blocks import Blocks
+from translator.grounding.needed import needed
+from translator.loop.feedback import times_of
+from translator.loop.goal import Mode
+from translator.loop.judged import Judged
+from translator.mapping.resolve import rows
+from translator.mapping.rule import Rule
+from translator.prompts.brief import (
+    ArgumentLine,
+    BestSoFar,
+    Brief,
+    ExemplarText,
+    Launch,
+    NameLine,
+    Refusal,
+    RowLine,
+)
+from translator.prompts.pitfalls import pitfalls_for
+from translator.retrieval.rank import Exemplar, Query, exemplars
+from translator.task import Task
+from verify.spec import Spec
+from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
+
+# Whole kernels in a prompt; what follows is held back for when another one is wanted.
+_SHOWN, _HELD = 2, 2
+_MOST_ROWS, _MOST_NAMES = 32, 60
+_WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Parts of a prompt to leave out, to measure what each adds."""
+
+    exemplars: bool = False
+    draft: bool = False
+    api: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """`cuda` is the device slice; `task` is None for a target that has a port already."""
+
+    spec: Spec
+    cuda: str
+    arch: str
+    api: Api | None
+    blocks: Blocks
+    items: Sequence[Item]
+    ranked: Sequence[Exemplar] = ()
+    task: Task | None = None
+    facts: tuple[str, ...] = ()
+    leave: Leave = field(default_factory=Leave)
+
+    def brief(
+        self, mode: Mode, *, turned: int = 0, tools: bool = False, start: Judged | None = None
+    ) -> tuple[Brief, tuple[ExemplarText, ...]]:
+        """(the brief, exemplars held back). The exemplars begin with number `turned`."""
+        found = [] if self.leave.exemplars else list(self.ranked)
+        turn = turned % len(found) if found else 0
+        shown = [_exemplar(e) for e in (*found[turn:], *found[:turn])]
+        task = self.task
+        draft = (task.draft or "") if task is not None and mode == "port" and not self.leave.draft else ""
+        text = start.source if start is not None else draft
+        names = [] if self.leave.api else self._names(text, shown[:_SHOWN])
+        made = Brief(
+            kernel=self.spec.original.kernel,
+            mode=mode,
+            cuda=self.cuda,
+            path=self.spec.original.source,
+            entry=self.spec.port.entry,
+            arguments=tuple(arguments(self.spec)),
+            launch=_launch(self.spec),
+            cases=tuple(_cases(self.spec)),
+            tolerance=_tolerance(self.spec),
+            arch=self.arch,
+            facts=self.facts,
+            draft=draft,
+            refusals=tuple(_refusals(task, self.cuda)) if task is not None else (),
+            exemplars=tuple(shown[:_SHOWN]),
+            rows=tuple(_rows(self.cuda)),
+            api=tuple(names),
+            blocks=() if self.leave.api else tuple(self._blocks(shown[:_SHOWN])),
+            pitfalls=pitfalls_for(self.cuda, text),
+            best=_best(start),
+            tools=tools,
+        )
+        if self.api is not None:
+            made = replace(made, dsl=self.api.version)
+        return made, tuple(shown[_SHOWN : _SHOWN + _HELD])
+
+    def _names(self, draft: str, shown: Sequence[ExemplarText]) -> list[NameLine]:
+        """Names of the DSL that the kernel may need."""
+        if self.api is None:
+            return []
+        texts = [draft, *(e.kernel for e in shown)]
+        found: list[ApiEntry] = needed(self.api, texts, self.cuda, _MOST_NAMES)
+        return [NameLine(e.name, e.signature, e.summary) for e in found]
+
+    def _blocks(self, shown: Sequence[ExemplarText]) -> list[NameLine]:
+        """Blocks that the kernel's own words ask for; those in a shown kernel stand there."""
+        wanted = " ".join([*self.facts, *(f.name for f in (self.task.features if self.task else ()))])
+        there = "\n".join(e.kernel for e in shown)
+        held = [b for b in self.blocks.matching(wanted) if f"# -- block {b.name} " not in there][:3]
+        return [NameLine(b.name, b.signature, b.summary, self.blocks.text(b.name) or "") for b in held]
+
+
+def ranked(cuda: str, query: Query, items: Sequence[Item]) -> list[Exemplar]:
+    """Exemplars for a prompt and for later."""
+    return exemplars(query, items, most=_SHOWN + _HELD)
+
+
+def arguments(spec: Spec) -> list[ArgumentLine]:
+    """The entry's parameters in the order in which verify passes them."""
+    plain: list[ArgumentLine] = []
+    symbols: list[ArgumentLine] = []
+    for arg in spec.arg:
+        name = arg.port_name or arg.name
+        if isinstance(arg, ScalarArg):
+            plain.append(ArgumentLine(name, arg.dtype, "value", str(arg.value)))
+        elif isinstance(arg, BufferArg):
+            line = ArgumentLine(name, arg.dtype or "", arg.role, str(arg.elems), arg.align or 0)
+            (symbols if arg.symbol else plain).append(line)
+        elif isinstance(arg, StructArg):
+            for f in arg.fields:
+                if isinstance(f, PointerField):
+                    b = f.buffer
+                    line = ArgumentLine(
+                        f"{name}_{f.name}", b.dtype or "", b.role, str(b.elems), b.align or 0
+                    )
+                else:
+                    line = ArgumentLine(f"{name}_{f.name}", f.dtype, "value", str(f.value))
+                plain.append(line)
+    constants = [ArgumentLine(k, "", "constant", repr(v)) for k, v in spec.port.constants.items()]
+    return [*plain, *symbols, *constants]
+
+
+def _launch(spec: Spec) -> Launch:
+    grid, block = (tuple(map(str, side)) for side in (spec.launch.grid, spec.launch.block))
+    return Launch((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), str(spec.launch.smem))
+
+
+def _cases(spec: Spec) -> list[str]:
+    """As in "n=257: n = 257 (boundary)"."""
+    told = []
+    for case in spec.case:
+        sizes = ", ".join(f"{k} = {v}" for k, v in (case.sizes | case.scalars).items())
+        own = [f"{what} {' x '.join(map(str, s))}" for what, s in (("grid", case.grid), ("block", case.block)) if s]
+        told.append(f"{case.name}: {'; '.join([sizes, *own])} ({case.role})")
+    return told
+
+
+def _tolerance(spec: Spec) -> str:
+    t = spec.tolerance
+    rule = {
+        "fp64": f"the error against a float64 reference is at most {t.k:g} times the original's own",
+        "double": f"the error against the original in double is at most {t.k:g} times the original's own",
+        "original": "equal to the original within the type's rounding; integers exactly",
+        None: "no less exact than the original",
+    }[t.rule]
+    return f"{rule}; results depend on the order of atomics" if t.order_dependent else rule
+
+
+def _refusals(task: Task, cuda: str) -> list[Refusal]:
+    return [Refusal(r.code, r.line, f"{r.message}{f' ({r.hint})' if r.hint else ''}") for r in task.refusals]
+
+
+def _rows(cuda: str) -> list[RowLine]:
+    """Rows of the mapping table for the builtins that the source calls."""
+    found: dict[str, Rule] = {}
+    for word in dict.fromkeys(_WORD.findall(cuda)):
+        for rule in rows(word):
+            if rule.support != "none" and rule.cute:
+                found.setdefault(rule.id, rule)
+    return [RowLine(r.cuda, r.cute, r.caveat) for r in found.values()][:_MOST_ROWS]
+
+
+def _exemplar(e: Exemplar) -> ExemplarText:
+    entry, item = e.item.entry, e.item
+    name = f"{entry.family}/{entry.id}"
+    return ExemplarText(
+        name, entry.summary, e.reasons, item.text(TWIN), item.text(KERNEL), item.text(NOTES)
+    )
+
+
+def _best(start: Judged | None) -> BestSoFar | None:
+    if start is None:
+        return None
+    return BestSoFar(start.source, times_of(start.verdict) if start.verdict is not None else ())
+
+
+def device_text(target: Path, spec: Spec) -> str:
+    """The CUDA that verify builds. OSError, or UnicodeDecodeError where it is no text."""
+    return (target / spec.original.source).read_text(encoding="utf-8")

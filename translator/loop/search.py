@@ -1,0 +1,105 @@
+"""One kernel: several conversations side by side, the best verified candidate kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from translator.llm.client import Client
+from translator.loop.attempt import Conversation, Ended
+from translator.loop.goal import Goal, Mode
+from translator.loop.judged import Judged, Reached
+from translator.loop.log import Log
+from translator.loop.material import Material
+from translator.loop.purse import Purse
+from translator.loop.tools import Desk
+from translator.loop.workshop import Bench, Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of it. `best` passed, or is None; `nearest` is the candidate that got furthest."""
+
+    best: Judged | None
+    nearest: Judged | None
+    code: str = ""
+    why: str = ""
+    candidates: int = 0
+    gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`client(k)` makes the client of conversation k, whose folder is given; `start` is the verified port that
+    lift and tune begin with."""
+
+    target: Path
+    module: str
+    mode: Mode
+    material: Material
+    folder: Path
+    client: Callable[[int, Path], Client]
+    bench: Bench
+    candidates: int = 1
+    start: str = ""
+
+
+def search(job: Job, purse: Purse) -> Found:
+    """Talk about one kernel until it is ported or the purse is empty."""
+    first = Workshop.of(job.target, job.folder / "start", job.module, job.material.api, job.bench)
+    start = None
+    if job.mode != "port":
+        start = first.compared(job.start)
+        if not start.passed:
+            words = start.verdict.proven if start.verdict is not None else "it uses unknown names"
+            return Found(None, start, "CP5405", words)
+    stop = threading.Event()
+    talks = [_conversation(job, k, purse, start, stop) for k in range(job.candidates)]
+
+    def one(talk: Conversation) -> Ended:
+        ended = talk.run()
+        if ended.fatal or (job.mode == "port" and ended.best is not None):
+            stop.set()
+        return ended
+
+    try:
+        with ThreadPoolExecutor(max(1, job.candidates)) as pool:
+            ends = list(pool.map(one, talks))
+    except BaseException:
+        stop.set()
+        raise
+    return _found(talks, ends)
+
+
+def _conversation(
+    job: Job, k: int, purse: Purse, start: Judged | None, stop: threading.Event
+) -> Conversation:
+    """The k-th conversation: its exemplars begin with the k-th, so that several do not think alike."""
+    folder = job.folder / f"candidate-{k + 1}"
+    shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
+    client = job.client(k, folder)
+    brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
+    desk = Desk(shop, job.material.api, job.material.blocks, job.material.items, source=brief.draft)
+    goal = Goal(job.mode, start, timed=job.bench.timed)
+    lines = job.material.cuda.splitlines()
+    return Conversation(client, brief, desk, goal, purse, Log(folder), lines, list(hidden), stop)
+
+
+def _found(talks: Sequence[Conversation], ends: Sequence[Ended]) -> Found:
+    best: Judged | None = None
+    gain: float | None = None
+    nearest: Judged | None = None
+    for talk, end in zip(talks, ends, strict=True):
+        if end.best is not None and end.best.better_than(best):
+            best, gain = end.best, talk.goal.gain
+        held = talk.policy.best
+        if held is not None and held.reached > Reached.NOTHING and held.better_than(nearest):
+            nearest = held
+    count = sum(t.log.candidates for t in talks)
+    if best is not None:
+        return Found(best, best, candidates=count, gain=gain)
+    told = next((e for e in ends if e.code), ends[0])
+    return Found(None, nearest, told.code, told.why, count)
