@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 FILE = "cuteport.toml"
 PREFIX = "CUTEPORT_"
@@ -69,6 +70,7 @@ class Settings:
         return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
+_LONGEST_WAIT = 7 * 24 * 3600.0  # a week: what waits longer was a slip of the keyboard
 _DEFINE = re.compile(r"[^\W\d]\w*(\([^()\n]*\))?(=[^\n\0]*)?$")
 _KINDS = {f.name: f.type for f in fields(Settings)}
 
@@ -191,4 +193,75 @@ def _checked(settings: Settings) -> Settings:
             raise SettingsError(f"`define` can't be {define!r}: it takes NAME or NAME=VALUE")
     if settings.unit_timeout <= 0 or settings.compile_timeout <= 0:
         raise SettingsError("a timeout must be more than 0 seconds")
+    _check_endpoint(settings)
+    _check_budget(settings)
     return settings
+
+
+def _check_endpoint(settings: Settings) -> None:
+    if settings.model != settings.model.strip() or not settings.model.isprintable():
+        raise SettingsError(
+            f"`model` can't be {settings.model!r}: it takes a model's name as the endpoint has it"
+        )
+    if settings.base_url and (reason := endpoint_problem(settings.base_url)):
+        raise SettingsError(f"`base_url` can't be used: {reason}")  # not its text: it may hold a password
+    known: set[str] = set()
+    for text in settings.prices:
+        try:
+            name, _, _ = price(text)
+        except ValueError as error:
+            raise SettingsError(f"`prices` can't hold {text!r}: {error}") from None
+        if name in known:
+            raise SettingsError(f"`prices` can't hold {text!r}: {name!r} has a price already")
+        known.add(name)
+
+
+def _check_budget(settings: Settings) -> None:
+    for name, least, most in (("turns", 1, 1000), ("tokens", 1, 10**9), ("candidates", 1, 64)):
+        value = getattr(settings, name)
+        if not least <= value <= most:
+            raise SettingsError(f"`{name}` can't be {value}: it takes {least} to {most}")
+    if settings.money < 0:
+        raise SettingsError(f"`money` can't be {settings.money:g}: it takes US dollars, or 0 for no limit")
+    for name in ("seconds", "request_timeout"):
+        value = getattr(settings, name)
+        if not 0 < value <= _LONGEST_WAIT:
+            raise SettingsError(
+                f"`{name}` can't be {value:g}: it takes more than 0, at most {_LONGEST_WAIT:g} seconds"
+            )
+
+
+def endpoint_problem(url: str) -> str:
+    """What keeps `url` from being the address of an endpoint, or "". Quotes nothing of it."""
+    if url != url.strip() or not url.isprintable() or " " in url:
+        return "it has blanks or control characters"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        # urlsplit quotes what it could not read, which may be a password with a "/" or "@" in it.
+        return "its port is no number from 0 to 65535" if "ort" in str(error) else "it is no URL"
+    if parts.scheme not in ("http", "https"):
+        return "it takes http:// or https:// and a host, as in http://localhost:8000/v1"
+    if not parts.hostname or port == 0:
+        return "it names no host, as in http://localhost:8000/v1"
+    return ""
+
+
+_PRICE = re.compile(r"(\S(?:.*\S)?)=(\d+(?:\.\d*)?|\.\d+)/(\d+(?:\.\d*)?|\.\d+)")
+
+
+def price(text: str) -> tuple[str, float, float]:
+    """The model of "MODEL=IN/OUT" and what a million tokens cost, sent and received, in US dollars.
+
+    Raises ValueError, with what the text should have been.
+    """
+    found = _PRICE.fullmatch(text)
+    if found is None:
+        # A list in the environment is split at the path separator, and names of models may have one.
+        hint = " (a model whose name has a colon needs cuteport.toml)" if os.pathsep == ":" else ""
+        raise ValueError(f"it takes MODEL=IN/OUT, US dollars per million tokens sent and received{hint}")
+    sent, received = float(found[2]), float(found[3])
+    if not (math.isfinite(sent) and math.isfinite(received)):
+        raise ValueError("a price must be a finite number")
+    return found[1], sent, received

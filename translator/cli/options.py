@@ -46,6 +46,43 @@ Arch: TypeAlias = Annotated[
         "--arch", metavar="ARCH", help="Target to compile for; by default the GPU's own, or sm_90a."
     ),
 ]
+Model: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Ask this model where the compiler refuses; the key is OPENAI_API_KEY.",
+    ),
+]
+BaseUrl: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        metavar="URL",
+        help="An OpenAI-compatible endpoint; by default OPENAI_BASE_URL, or OpenAI's own.",
+    ),
+]
+Turns: TypeAlias = Annotated[
+    int | None, typer.Option("--turns", metavar="N", help="Answers of the model, per kernel; by default 16.")
+]
+Tokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--tokens", metavar="N", help="Tokens sent and received, per kernel; by default 400000."),
+]
+Money: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--money", metavar="USD", help="US dollars, per kernel; needs the model's price in `prices`."
+    ),
+]
+Seconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--seconds", metavar="S", help="Time of the whole loop, per kernel; by default 1800."),
+]
+Candidates: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--candidates", metavar="N", help="Attempts side by side, per kernel; by default 1."),
+]
 Junit: TypeAlias = Annotated[
     Path | None, typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
 ]

@@ -25,7 +25,7 @@ from translator.prompts.brief import Brief, ExemplarText
 from translator.prompts.feedback import Feedback, Repeated, ToolProblem
 from translator.prompts.render import brief_marker, feedback, opening, without_exemplar
 
-_CONTEXT = "CP5311"  # longer than the model's context
+_CONTEXT = "CP5312"  # longer than the model's context
 _COMPILES = "It compiles. Nothing was run."
 
 
