@@ -88,6 +88,7 @@ CODES: dict[str, Code] = {
     "CP1136": Code(_E, "switch: {what}"),
     "CP1138": Code(_E, "{name} belongs to the host's library"),
     "CP1139": Code(_W, "the value of {what} is not known; ignored"),
+    "CP1190": Code(_N, "no task folder for {kernel}: {reason}"),
     # ---- CP3001-3099: passes
     "CP3001": Code(_E, "this form is not supported: {what}"),
     "CP3006": Code(_E, "a pointer kept in memory or made from an integer: its address space is unknown"),
@@ -119,5 +120,10 @@ CODES: dict[str, Code] = {
     "CP3111": Code(
         _W,
         "{buffer} has the {elems} elements allocated at {place}, but {kernel} reaches {beyond} of them",
+    ),
+    # ---- CP3120-3129: kernels that could be read in part only
+    "CP3120": Code(
+        _N,
+        "{buffer} is taken as inout: what could be read of the kernel {does} it, the rest may do more",
     ),
 }
