@@ -11,7 +11,7 @@ import numpy as np
 
 from verify.emulated_jobs import HELD, spec_of
 from verify.emulator.footprint import Footprint, Pointer, Touched, follow
-from verify.emulator.launch import LaunchShape, RunOptions
+from verify.emulator.launch import RunOptions
 from verify.emulator.ptx.module import PtxError
 from verify.inputs import Bytes, contents, lanes, view
 from verify.jobs import Emit, JobError
@@ -46,7 +46,7 @@ def measure_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
         return argument_bytes(spec, resolved, dict(at))
 
     options = RunOptions(count=True, budget=_BUDGET)  # counts, as parity: what is compiled serves both
-    shape = LaunchShape(resolved.grid, resolved.block, resolved.smem)
+    shape = original.shape(resolved)
     try:
         found = follow(original.program, original.kernel, shape, pointers, values, options)
     except PtxError as e:

@@ -17,12 +17,17 @@ from translator.model.walk import walk_exprs
 
 UNREAD_ROLE = "CP3120"
 _SMALL = 64  # a larger constant argument is taken for a size, not for a mode or a shift
-_DOES: Mapping[Role | None, str] = {None: "does not touch", "in": "reads", "out": "writes"}
+_DOES: Mapping[Role | None, str] = {
+    None: "does not touch",
+    "in": "reads",
+    "out": "writes",
+    "inout": "reads and writes",
+}
 
 
 def roles_of(draft: Draft, described: Sequence[str]) -> dict[Var, Role]:
-    """As `roles`; of a partial model every pointer that is not const is "inout" and asked about, unless that
-    was seen. `described` are the buffers the spec will have."""
+    """As `roles`; of a partial model every pointer that is not const is "inout" and asked about. `described`
+    are the buffers the spec will have."""
     model = draft.model
     seen = roles(model)
     if not model.partial:
@@ -31,7 +36,7 @@ def roles_of(draft: Draft, described: Sequence[str]) -> dict[Var, Role]:
     found: dict[Var, Role] = {}
     for var, role in seen.items():
         constant = isinstance(var.type, Pointer) and var.type.const and role == "in"
-        if constant or var.storage == "constant" or role == "inout":
+        if constant or var.storage == "constant":
             found[var] = role
             continue
         found[var] = "inout"

@@ -192,7 +192,8 @@ def _shape(draft: Draft, free: Accesses) -> Shape:
         cover = free.covers.get(k)
         if cover is not None and any(s[0] == LOADED for s in cover[0].symbols):
             cover = None  # what memory holds is no argument
-        if given and (not given.isdigit() or given == "1" or cover is not None):
+        fixed = given == "1" or cover is not None or (launch is not None and launch.cooperative)
+        if given and (not given.isdigit() or fixed):
             grid.append(given)
         elif given:
             # a constant that nothing in the kernel depends on stands for a number of rows
@@ -283,4 +284,5 @@ def _head(draft: Draft, port: Port) -> list[str]:
         f"grid = {three(draft.grid)}",
         f"block = {three(draft.block)}",
         f"smem = {quoted(draft.smem)}",
+        *(["cooperative = true"] if draft.launch is not None and draft.launch.cooperative else []),
     ]

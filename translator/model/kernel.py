@@ -80,6 +80,7 @@ class Launch:
     arg_fields: tuple[tuple[float | int | None, ...], ...] = ()  # the same of a struct's leaves, else empty
     allocations: tuple[Allocation | None, ...] = ()  # of each pointer argument
     span: Span = NOWHERE
+    cooperative: bool = False  # its blocks may wait for each other
 
 
 @dataclass(frozen=True, slots=True)
