@@ -20,6 +20,7 @@ from pathlib import Path
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST = 100  # characters of a folder name; file systems stop at 255 bytes
 MANIFEST = "line_map.json"
+TASK = "task.json"  # the manifest of a task folder: see translator/task.py
 _LAST = "port.py"  # what says "this folder is whole"
 _EDITABLE = ("port.py", "spec.toml")
 
@@ -116,10 +117,7 @@ def line_map(
 
 def edited(folder: Path) -> set[str]:
     """Which of `port.py` and `spec.toml` in `folder` differ from what was generated there."""
-    try:
-        known = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError):
-        known = {}
+    known = _manifest(folder)
     found = set()
     for name in _EDITABLE:
         with contextlib.suppress(FileNotFoundError):
@@ -129,12 +127,21 @@ def edited(folder: Path) -> set[str]:
     return found
 
 
+def _manifest(folder: Path) -> object:
+    for name in (MANIFEST, TASK):
+        try:
+            return json.loads((folder / name).read_text())
+        except (OSError, ValueError):
+            continue
+    return {}
+
+
 def write_folder(folder: Path, files: Mapping[str, str | bytes], *, force: bool = False) -> set[str]:
     """Write `files` (name → content; a name may hold one `/`) to `folder`; return the names left alone.
 
     An edited `spec.toml` is the user's answer to the tool's questions: it is kept unless `force`.
-    Raises EditedError where `port.py` was edited, OSError where the disk says no; both leave the
-    folder as it was.
+    Raises EditedError where `port.py` was edited, or put into the folder of a task, and OSError where the
+    disk says no; both leave the folder as it was. A task never replaces a `port.py` that someone wrote.
     """
     kept: set[str] = set()
     if not force and folder.is_dir():
@@ -160,7 +167,19 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], *, force: bool 
                 place.mkdir(exist_ok=True)
             else:
                 path.replace(place)
+        _tidy(folder, files)
     return kept
+
+
+def _tidy(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Remove what a port of before left in what is a task now, and the other way round: never a `port.py`
+    that was edited, which `write_folder` lets pass by force only."""
+    if _LAST in files:
+        (folder / TASK).unlink(missing_ok=True)
+    elif TASK in files:
+        if (folder / MANIFEST).exists() and _LAST not in edited(folder):
+            (folder / _LAST).unlink(missing_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -3,7 +3,7 @@
     read ▸ model ▸ passes ▸ emit ▸ spec        here: pure functions of frozen data, no GPU, no DSL
     write ▸ compile ▸ parity ▸ bench           `batch.driver`: output, then `verify` in its own processes
 
-Each stage reports into the Sink; the first that refuses ends the kernel.
+Each stage reports into the Sink; the first that refuses ends the kernel, or makes it a task (`outline`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import TypeVar
 from translator.analysis.spec_draft import draft_spec
 from translator.diag.diagnostic import Sink
 from translator.emit import Draft, emit
+from translator.emit.module_names import PortNames, names_for
 from translator.frontend.build import build_model
 from translator.frontend.project import KernelReading
+from translator.frontend.shell import Shell, shell_of
 from translator.model.check import problems
 from translator.model.kernel import KernelModel
 from translator.outcome import Stage
@@ -74,6 +76,29 @@ def translate(
     if (spec := stage("spec", lambda: draft_spec(model, draft, sink))) is None:
         return None
     return Translation(model, draft, spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What is known of a refused kernel from its original alone: what a task folder is made of. `unknown` are
+    globals (name, type) that no spec describes."""
+
+    model: KernelModel
+    names: PortNames
+    spec: str
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+def outline(
+    reading: KernelReading, model: KernelModel | None, sink: Sink, opt_level: int | None = None
+) -> Outline:
+    """A spec for a kernel that `translate` refused, whatever port it gets; what it asks goes to `sink`.
+
+    `model` is what the first stage made, None where it refused: then what can be read stands for it.
+    """
+    shell = Shell(model) if model is not None else shell_of(reading)
+    names = names_for(shell.model, opt_level)
+    return Outline(shell.model, names, draft_spec(shell.model, names, sink), shell.unknown)
 
 
 class BrokenModelError(Exception):

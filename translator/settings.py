@@ -48,6 +48,7 @@ class Settings:
     opt_level: int = -1  # of the ports' machine code, 0 to 3; -1 for the DSL's own
     verify: bool = True
     force: bool = False  # overwrite a port.py that was edited since it was generated
+    tasks: bool = False  # a task folder for each kernel that is refused: for porting by hand, or by a model
     keep_stages: bool = False  # leave each stage's file in the run folder
     unit_timeout: float = 300.0  # reading and translating one translation unit
     compile_timeout: float = 300.0  # compiling one port

@@ -140,7 +140,7 @@ def emulate_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     def launch(resolved: Resolved, addresses: dict[str, int]) -> None:
         if misfit := original.misfit(resolved, addresses):
             raise JobError("CP7025", misfit)
-        HELD.shapes.append(LaunchShape(resolved.grid, resolved.block, resolved.smem))
+        HELD.shapes.append(original.shape(resolved))
         HELD.seen.append(original.launch(resolved, addresses, HELD.options))
 
     return _emulate(job, "CP7002", launch)

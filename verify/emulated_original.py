@@ -34,6 +34,10 @@ class EmulatedOriginal:
             return f"the kernel takes parameters of {list(self._sizes)} bytes, the spec gives {given}"
         return ""
 
+    def shape(self, resolved: Resolved) -> LaunchShape:
+        cooperative = self.spec.launch.cooperative
+        return LaunchShape(resolved.grid, resolved.block, resolved.smem, cooperative=cooperative)
+
     def launch(self, resolved: Resolved, addresses: dict[str, int], options: RunOptions) -> Ran:
         """One launch with globals filled from their buffers before and copied back after."""
         for arg in self.spec.buffers:
@@ -45,7 +49,7 @@ class EmulatedOriginal:
                 self.device.copy(at, addresses[arg.name], size)
         ran = self.program.run(
             self.kernel,
-            LaunchShape(resolved.grid, resolved.block, resolved.smem),
+            self.shape(resolved),
             argument_bytes(self.spec, resolved, addresses),
             self.device.memory,
             options,

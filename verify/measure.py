@@ -39,13 +39,20 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class CaseSeen:
-    """One case: `runs` are its launches, on the drafted inputs and on zeros; none where `why` says why."""
+    """One case: `runs` are its launches, on the drafted inputs and on zeros; none where `why` says why.
+    `loose`: floats are summed by atomics, in the order of the threads."""
 
     case: str
     sizes: Mapping[str, int]
     drafted: Mapping[str, int]  # elements of each buffer
     runs: tuple[Mapping[str, Touch], ...] = ()
     why: str = ""
+    loose: bool = False
+
+    @property
+    def fault(self) -> str:
+        """Why nothing of it counts; empty where it ran."""
+        return self.why or next((t.spoilt for run in self.runs for t in run.values() if t.spoilt), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,7 @@ def _case(spec: Spec, r: Resolved, asked: Collection[str], side: ChildSide, time
     if why:
         return CaseSeen(case.name, case.sizes, r.elems, why=why)
     runs = []
+    loose = False
     for zeros in (False, True):
         job = {"do": "measure_original", "case": case.name, "asked": sorted(asked), "zeros": zeros}
         _ = side.child  # loaded again where an earlier case cost the child its life
@@ -96,9 +104,10 @@ def _case(spec: Spec, r: Resolved, asked: Collection[str], side: ChildSide, time
             return CaseSeen(case.name, case.sizes, r.elems, why=_LONG)
         touched = {n: _touch(n, t, n in asked, found["stopped"]) for n, t in found["buffers"].items()}
         runs.append(touched)
+        loose = loose or found["loose"]
         if any(t.spoilt for t in touched.values()):
             break
-    return CaseSeen(case.name, case.sizes, r.elems, tuple(runs))
+    return CaseSeen(case.name, case.sizes, r.elems, tuple(runs), loose=loose)
 
 
 def _touch(name: str, t: Mapping[str, object], asked: bool, stopped: str) -> Touch:
@@ -119,7 +128,7 @@ def extent(buffer: str, seen: Sequence[CaseSeen], generous: bool) -> Extent:
     known: dict[str, int] = {}
     missing: list[CaseSeen] = []
     for s in seen:
-        if why := s.why or next((t.spoilt for run in s.runs for t in run.values() if t.spoilt), ""):
+        if why := s.fault:
             missing.append(replace(s, why=why))
             continue
         if left := next((t.left for run in s.runs for t in run.values() if t.left), ""):
@@ -160,3 +169,26 @@ def wider_roles(spec: Spec, seen: Sequence[CaseSeen]) -> dict[str, Role]:
         if arg.role not in ("inout", "scratch") and ways - {arg.role}:
             found[arg.name] = "inout"
     return found
+
+
+def role_of(buffer: str, seen: Sequence[CaseSeen], written: bool) -> tuple[str, Role | None]:
+    """What the cases say of the use of a buffer whose role nobody knows, in words; and the role, None where
+    they do not tell it. `written`: a write is known of. What a run was not seen to do, parity still watches:
+    an `in` that changes, an `out` that is read before it is written."""
+    ran = [s for s in seen if not s.fault]
+    if not ran:
+        return f"no case could be run: {seen[0].fault}", None
+    left = next((f"{t.left} in case {s.case}" for s in ran for run in s.runs if (t := run[buffer]).left), "")
+    if left:
+        return left, None
+    ways = {run[buffer].role for s in ran for run in s.runs} - {"unused"}
+    where = f"in {len(ran)} of {len(seen)} cases, with zeros as well"
+    if not ways:
+        return f"not touched {where}", None
+    reads, writes = bool(ways & {"in", "inout"}), bool(ways & {"out", "inout"})
+    words = "read and written" if reads and writes else "only read" if reads else "written before it is read"
+    if len(ran) < min(_LEAST, len(seen)):
+        return f"{words} {where}, which are too few", None
+    if written and not writes:
+        return f"{words} {where}, though the kernel has a write of it", None
+    return f"{words} {where}", "inout" if reads and writes else "in" if reads else "out"

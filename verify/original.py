@@ -273,10 +273,11 @@ class OriginalKernel:
 
     def enqueue(self, resolved: Resolved, arguments: Arguments, stream: Any) -> None:
         """One launch on `stream`, nothing else."""
-        self.device.call(
-            "cuLaunchKernel", self.function, *resolved.grid, *resolved.block, resolved.smem, stream,
-            arguments.address, 0,
-        )  # fmt: skip
+        shape = (*resolved.grid, *resolved.block, resolved.smem, stream, arguments.address)
+        if self.spec.launch.cooperative:
+            self.device.call("cuLaunchCooperativeKernel", self.function, *shape)
+        else:
+            self.device.call("cuLaunchKernel", self.function, *shape, 0)
 
     def launch(self, resolved: Resolved, addresses: dict[str, int]) -> None:
         """One launch with globals filled from their buffers before and copied back after."""

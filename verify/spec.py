@@ -67,6 +67,9 @@ class Launch(Strict):
     """Threads of a block in x, y, z."""
     smem: Expr = 0
     """Dynamic shared memory in bytes."""
+    cooperative: bool = False
+    """Whether the original is launched by cudaLaunchCooperativeKernel: all its blocks are there at once, and may
+    wait for each other. How a port launches is its own affair."""
 
     @field_validator("grid", "block")
     @classmethod

@@ -11,6 +11,7 @@ from translator.analysis.draft import Draft
 from translator.analysis.extents import DTYPES, Buffer, Extents
 from translator.analysis.fields import leaves
 from translator.analysis.launch_shape import names_in, poly_of
+from translator.analysis.partial import sizes_in
 from translator.analysis.poly import Poly
 from translator.analysis.roles import Role
 from translator.analysis.starts import shortest, source_values, start, unknown
@@ -40,6 +41,8 @@ def arguments(
         elif isinstance(p.type, Scalar):
             made.append(_scalar(draft, p.name, p.type, value, asked))
         elif isinstance(p.type, Struct):
+            if draft.model.partial and not p.type.fields and p.type.size > 1:
+                draft.ask("CP3108", param=p.name, type=str(p.type))
             made.append(
                 _struct(draft, p, p.type, fields[k] if k < len(fields) else (), asked, described, use)
             )
@@ -56,7 +59,7 @@ def _asked(draft: Draft, described: Extents, found: Accesses) -> set[str]:
         b.init.removeprefix("index:") for b in described.buffers.values() if b.init.startswith("index:")
     ]
     texts += [w.text() for w in found.work]
-    return {n for t in texts for n in names_in(t)} | described.tables.keys()
+    return {n for t in texts for n in names_in(t)} | described.tables.keys() | sizes_in(draft)
 
 
 def _scalar(

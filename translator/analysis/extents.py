@@ -95,8 +95,10 @@ def extents(
             made.buffers[var.name] = Buffer(var.name, var, dtype, unit, fields)
     for buffer in made.buffers.values():
         own = [a for a in found.accesses if a.root == buffer.name]
+        buffer.complete = not model.partial
         _count(buffer, own, allocated)
-        buffer.complete = buffer.complete and found.complete
+        if isinstance(buffer.var.type, Pointer):  # a global has the size that its type says
+            buffer.complete = buffer.complete and found.complete
         room = allocated.get(buffer.name)
         if room is not None and room.certain:
             _as_allocated(buffer, own, known)

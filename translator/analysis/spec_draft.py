@@ -13,8 +13,9 @@ from translator.analysis.draft_arguments import arguments, globals_
 from translator.analysis.extents import Extents, extents
 from translator.analysis.fields import leaves
 from translator.analysis.launch_shape import c_text, marked, names_in, number, poly_of, readable
+from translator.analysis.partial import by_blocks, roles_of
 from translator.analysis.poly import Poly
-from translator.analysis.roles import float_atomics, roles
+from translator.analysis.roles import float_atomics
 from translator.analysis.settle import settle
 from translator.analysis.spec_text import key, quoted, table
 from translator.analysis.values import LAUNCHED, LOADED
@@ -32,11 +33,12 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     everywhere = accesses(model, _unknown_grid(model, draft.launch))
     shape = _shape(draft, everywhere)
     found = accesses(model, shape)
+    found.complete = found.complete and not model.partial
     _shared(draft, found)
-    allocated = rooms(draft.model, draft.launch)
+    allocated = by_blocks(draft, rooms(draft.model, draft.launch))
     blocks = {s for p in shape.grid for s in p.symbols}
     described = extents(model, found, allocated, blocks, given(draft.model, draft.launch))
-    use = roles(model)
+    use = roles_of(draft, tuple(described.buffers))
     args = arguments(draft, described, use, found)
     args += globals_(draft, described, use)
     if draft.assumed:
@@ -190,7 +192,8 @@ def _shape(draft: Draft, free: Accesses) -> Shape:
         cover = free.covers.get(k)
         if cover is not None and any(s[0] == LOADED for s in cover[0].symbols):
             cover = None  # what memory holds is no argument
-        if given and (not given.isdigit() or given == "1" or cover is not None):
+        fixed = given == "1" or cover is not None or (launch is not None and launch.cooperative)
+        if given and (not given.isdigit() or fixed):
             grid.append(given)
         elif given:
             # a constant that nothing in the kernel depends on stands for a number of rows
@@ -220,7 +223,7 @@ def _invented(draft: Draft, launch: Launch | None, k: int, axis: str) -> str:
         for f in (draft.model.kernel, *draft.model.functions)
         for e in walk_exprs(f.body)
     )
-    if not used and (launch is None or k):
+    if not used and (launch is None or (k and not draft.model.partial)):
         return "1"
     text = "" if launch is None else launch.grid[k].text
     size = text if text.isidentifier() and text not in _taken(draft.model) else f"grid_{axis}"
@@ -281,4 +284,5 @@ def _head(draft: Draft, port: Port) -> list[str]:
         f"grid = {three(draft.grid)}",
         f"block = {three(draft.block)}",
         f"smem = {quoted(draft.smem)}",
+        *(["cooperative = true"] if draft.launch is not None and draft.launch.cooperative else []),
     ]

@@ -11,20 +11,25 @@ from translator.diag.codes import CODES
 
 ALLOCATED = "CP3111"
 """The question about a size that stays what the host allocates, whatever is measured."""
-ASKING = ("CP3104", "CP3105", ALLOCATED)
+SIZES = ("CP3104", "CP3105", ALLOCATED)
 """Questions about how many elements a buffer has."""
+ROLE = "CP3120"
+"""The question about what a kernel does with a buffer, where not all of it could be read."""
+ASKING = (*SIZES, ROLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """Of one question about a buffer (called as in verdicts: `p.field` behind a struct). `elems` are its
-    elements by case, empty where the drafted size stays; without an `answer` the question stays open."""
+    elements by case, empty where the drafted size stays; `role` likewise. Without an `answer` the question
+    stays open."""
 
     code: str
     buffer: str
     said: str
     answer: bool
     elems: Mapping[str, int] = field(default_factory=dict)
+    role: str = ""
 
     @property
     def note(self) -> str:
@@ -45,11 +50,22 @@ def drafted_name(buffer: str) -> str:
     return buffer.replace(".", "_")
 
 
+def known_to_write(text: str) -> bool:
+    """Whether a question about a role says that the part which was read writes the buffer."""
+    return " writes it," in text
+
+
 def completed(
-    text: str, completions: Sequence[Completion], roles: Mapping[str, str], taken: Collection[str]
+    text: str,
+    completions: Sequence[Completion],
+    roles: Mapping[str, str],
+    taken: Collection[str],
+    *,
+    loose: bool = False,
 ) -> str:
-    """The draft with sizes of its own for measured buffers, wider roles, and answers. Names `taken` are not
-    used for sizes."""
+    """The draft with sizes of its own for measured buffers, other roles, and answers. Names `taken` are not
+    used for sizes. `loose` says that sums depend on the order of threads."""
+    roles = {**roles, **{c.buffer: c.role for c in completions if c.role}}
     used = set(taken)
     sizes: dict[str, str] = {}
     for c in completions:
@@ -61,6 +77,8 @@ def completed(
             sizes[c.buffer] = name
     added = {sizes[c.buffer]: c.elems for c in completions if c.elems}
     blocks = re.split(r"(?m)^(?=\[)", text)
+    if loose and "order_dependent" not in text:
+        blocks = [re.sub(r'(?m)^rule = "original"$', r"\g<0>\norder_dependent = true", b) for b in blocks]
     return "".join(_block(b, sizes, added, roles, completions) for b in blocks)
 
 
@@ -100,6 +118,8 @@ def _memory(text: str, name: str, sizes: Mapping[str, str], roles: Mapping[str, 
         text = re.sub(start + r'elems = "[^"]*"', f'elems = "{sizes[name]}"', text, count=1)
     if name in roles:
         text = re.sub(start + r'role = "\w+"', f'role = "{roles[name]}"', text, count=1)
+        if roles[name] == "out":  # as the draft says of one
+            text = re.sub(r'\binit = "(?:normal|small_int|uniform)"', 'init = "zeros"', text)
     return text
 
 

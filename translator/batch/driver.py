@@ -20,7 +20,7 @@ from translator.batch.work import Part, Ported, translate_part
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
 from translator.outcome import NOT_RUN, Finding, Outcome, Report
-from translator.output import EditedError, Wanted, file_safe, folder_names, write_folder
+from translator.output import TASK, EditedError, Wanted, file_safe, folder_names, write_folder
 from translator.settings import Settings
 
 Tell = Callable[[str, int, int, str], None]
@@ -103,7 +103,8 @@ def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = 
     inputs, run.report.skipped = without_own(collect(paths, options, sink), paths, run.settings.out)
     run.report.files = len(inputs.units)
     keep = run.run_folder if run.settings.keep_stages else None
-    parts = [Part(part, options, keep, census) for part in groups(inputs)]
+    tasks = (run.settings.tasks or bool(run.settings.model)) and not census
+    parts = [Part(part, options, keep, census, tasks) for part in groups(inputs)]
     said = [Ported(_problem(d)) for d in sink.items]
     if parts:
         tell("translated", 0, run.report.files, "")
@@ -145,8 +146,9 @@ def _is_slice(path: Path) -> bool:
 
 
 def _is_port(folder: Path) -> bool:
-    """Whether cuteport wrote this folder."""
-    return (folder / "spec.toml").is_file() and all((folder / n).exists() for n in ("port.py", "original"))
+    """Whether cuteport wrote this folder: a port, or a task."""
+    made = (folder / "spec.toml").is_file() and (folder / "original").exists()
+    return made and any((folder / n).exists() for n in ("port.py", TASK))
 
 
 def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> list[Ported]:

@@ -30,7 +30,7 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
 
     at: dict[str, int] = {}
     for k, outcome in enumerate(outcomes):
-        if not outcome.out:
+        if not outcome.out or outcome.status == "REFUSED":  # a task: there is no port to judge
             continue
         try:
             load_specs([Path(outcome.out)])  # apart: one that can't be used stops no other

@@ -1,7 +1,9 @@
-"""Completes drafted specs that ask how large a buffer is: the emulator runs the original and sees."""
+"""Completes drafted specs that ask how large a buffer is, or what it is used for: the emulator runs the original
+and sees. Of a task it also says whether the original runs there at all."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -10,10 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translator.analysis.spec_measured import ALLOCATED, ASKING, Completion, asked_buffer, completed
+from translator.analysis.spec_measured import (
+    ALLOCATED,
+    ASKING,
+    ROLE,
+    SIZES,
+    Completion,
+    asked_buffer,
+    completed,
+    known_to_write,
+)
 from translator.batch.judge import options_of
 from translator.outcome import NOT_RUN, Outcome, Stage
-from translator.output import MANIFEST, edited, sha256, write_file
+from translator.output import MANIFEST, TASK, edited, sha256, write_file
 from translator.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,7 +41,8 @@ def measure_drafts(
     asking = [
         k
         for k, o in enumerate(outcomes)
-        if o.out and any(f.code in ASKING for f in o.findings) and "spec.toml" not in edited(Path(o.out))
+        if o.out and (_is_task(o) or any(f.code in ASKING for f in o.findings))
+        if "spec.toml" not in edited(Path(o.out))
     ]
     if not asking:
         return
@@ -44,6 +56,7 @@ def measure_drafts(
         for k in asking:
             stage = Stage("measure", NOT_RUN, why=gap)
             outcomes[k] = replace(outcomes[k], stages=(*outcomes[k].stages, stage))
+            _say(outcomes[k], why=gap)
         return
     tell("measured", 0, len(asking), "")
     arch = settings.arch or "sm_90a"
@@ -60,11 +73,28 @@ def measure_drafts(
             raise
 
 
+def _is_task(outcome: Outcome) -> bool:
+    return outcome.status == "REFUSED"  # and has a folder
+
+
+def _say(outcome: Outcome, **ran: object) -> None:
+    """Write into a task how its original ran; of a port nothing is written."""
+    if not _is_task(outcome):
+        return
+    from translator.task import Ran, TaskError, load_task, to_text
+
+    folder = Path(outcome.out)
+    with contextlib.suppress(TaskError, OSError):
+        task = load_task(folder)
+        write_file(folder / TASK, to_text(task.model_copy(update={"original": Ran.model_validate(ran)})))
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     completions: Sequence[Completion]
     roles: dict[str, str]
     taken: set[str]
+    seen: Sequence[CaseSeen]
 
 
 def _measured(outcome: Outcome, arch: str) -> Outcome:
@@ -75,13 +105,21 @@ def _measured(outcome: Outcome, arch: str) -> Outcome:
 
     start = time.perf_counter()
     folder = Path(outcome.out)
+    why = ""
     try:
         found = _ask(folder, arch)
         _write(folder, found)
     except SideError as e:
-        return _with_stage(outcome, Stage("measure", NOT_RUN, why=f"{e.code} {e.message.splitlines()[0]}"))
+        why = f"{e.code} {e.message.splitlines()[0]}"
     except (SpecError, ExprError, OSError) as e:
-        return _with_stage(outcome, Stage("measure", NOT_RUN, why=str(e).splitlines()[0]))
+        why = str(e).splitlines()[0]
+    seconds = round(time.perf_counter() - start, 3)
+    if why:
+        _say(outcome, runs=False, why=why, seconds=seconds)
+        return _with_stage(outcome, Stage("measure", NOT_RUN, why=why))
+    ran = [s for s in found.seen if not s.fault]
+    fault = next((f"{s.case}: {s.fault}" for s in found.seen if s.fault), "")
+    _say(outcome, runs=bool(ran), why=fault, cases=len(ran), of=len(found.seen), seconds=seconds)
     findings = list(outcome.findings)
     for c in found.completions:
         for k, f in enumerate(findings):
@@ -96,18 +134,23 @@ def _with_stage(outcome: Outcome, stage: Stage) -> Outcome:
 
 
 def _ask(folder: Path, arch: str) -> _Found:
-    from verify.measure import measure, wider_roles
+    from verify.measure import measure, role_of, wider_roles
     from verify.spec_file import load_spec
 
     spec = load_spec(folder)
     buffers = [b.name for b in spec.buffers if not b.symbol]
     asked = [(q.code, b) for q in spec.open_questions if (b := asked_buffer(q.code, q.text, buffers))]
-    seen = measure(folder, {b for _, b in asked}, arch, _SECONDS)
+    seen = measure(folder, {b for code, b in asked if code in SIZES}, arch, _SECONDS)
+    texts = {(q.code, asked_buffer(q.code, q.text, buffers)): q.text for q in spec.open_questions}
     made = []
     for code, buffer in asked:
-        made.append(_completion(code, buffer, seen))
+        if code == ROLE:
+            said, role = role_of(buffer, seen, known_to_write(texts[code, buffer]))
+            made.append(Completion(code, buffer, said, role is not None, role=role or ""))
+        else:
+            made.append(_completion(code, buffer, seen))
     taken = {a.name for a in spec.arg} | {n for c in spec.case for n in c.sizes}
-    return _Found(made, dict(wider_roles(spec, seen)), taken)
+    return _Found(made, dict(wider_roles(spec, seen)), taken, seen)
 
 
 def _completion(code: str, buffer: str, seen: Sequence[CaseSeen]) -> Completion:
@@ -128,9 +171,14 @@ def _write(folder: Path, found: _Found) -> None:
     from verify.spec_file import parse_spec
 
     path, manifest = folder / "spec.toml", folder / MANIFEST
-    text = completed(path.read_text(encoding="utf-8"), found.completions, found.roles, found.taken)
+    drafted = path.read_text(encoding="utf-8")
+    loose = any(s.loose for s in found.seen) and (folder / TASK).exists()
+    text = completed(drafted, found.completions, found.roles, found.taken, loose=loose)
     parse_spec(text, str(path))
+    indent = None
+    if not manifest.exists():
+        manifest, indent = folder / TASK, 1
     known = json.loads(manifest.read_text(encoding="utf-8"))
     known["spec_sha256"] = sha256(text.encode())
     write_file(path, text)
-    write_file(manifest, json.dumps(known, indent=None, separators=(",", ":")))
+    write_file(manifest, json.dumps(known, indent=indent, separators=None if indent else (",", ":")))

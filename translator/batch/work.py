@@ -27,20 +27,22 @@ if TYPE_CHECKING:
 class Part:
     """One task: translation units that belong together.
 
-    `keep` is the run folder for the stages' files; `census` asks for the constructs instead of the files.
+    `keep` is the run folder for the stages' files; `census` asks for the constructs instead of the files,
+    `tasks` for task folders of the kernels that are refused.
     """
 
     inputs: Inputs
     options: ReadOptions
     keep: Path | None = None
     census: bool = False
+    tasks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ported:
     """What comes back for one kernel, or for a file without one: its outcome so far.
 
-    `files` is its folder (name, content) if it got through; `bug` a traceback if cuteport failed on it;
+    `files` is its folder (name, content) if it got through, or that of its task; `bug` a traceback if cuteport failed on it;
     `guessed` says that the template's arguments were not seen anywhere.
     """
 
@@ -100,6 +102,9 @@ def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -
     except Exception as error:
         sink.report("CP0001", reading.span, what=f"{type(error).__name__}: {error}".splitlines()[0])
         bug = traceback.format_exc()
+    files = _files(made) if made and not part.census else ()
+    if part.tasks and made is None and not bug:
+        files, bug = _task(reading, watcher, sink, stages, part)
     own = tuple(f for f in notes if f.span.path == reading.path)
     outcome = Outcome(
         source=reading.path,
@@ -112,7 +117,6 @@ def _translate(reading: KernelReading, notes: tuple[Finding, ...], part: Part) -
         seconds=time.perf_counter() - start,
     )
     guessed = any(d.code == "CP1010" for d in reading.diagnostics)
-    files = _files(made) if made and not part.census else ()
     lines = max(0, reading.span.end_line - reading.span.line + 1) if reading.span.line else 0
     return Ported(outcome, files, bug, guessed, lines, watcher.constructs, watcher.tier)
 
@@ -125,8 +129,10 @@ class _Watcher:
         self.census = census
         self.constructs: tuple[tuple[str, int], ...] = ()
         self.tier = 0
+        self.made: dict[str, KernelModel | Draft | str] = {}
 
     def __call__(self, stage: str, made: KernelModel | Draft | str) -> None:
+        self.made[stage] = made
         if self.census and stage == "model" and isinstance(made, KernelModel):
             from translator.analysis.constructs import census, tier
 
@@ -138,6 +144,32 @@ class _Watcher:
             else:
                 text = made if isinstance(made, str) else made.source
             (self.keep / _STAGE_FILES[stage]).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def _task(
+    reading: KernelReading, watcher: _Watcher, sink: Sink, stages: list[Stage], part: Part
+) -> tuple[tuple[tuple[str, str | bytes], ...], str]:
+    """The task folder of a refused kernel, and the traceback of a bug; what it can't have is told."""
+    from translator.batch.task_folder import task_files
+
+    start = time.perf_counter()
+    refused = [d for d in sink.items if d.severity == "error"]
+    asked, files, bug, why = Sink(), (), "", ""
+    try:
+        files = task_files(reading, watcher.made, refused, stages[-1].name, asked, part.options.opt_level)
+    except RecursionError:
+        why = "nested too deeply"
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    except Exception as error:
+        why, bug = f"internal error: {type(error).__name__}", traceback.format_exc()
+    if why:
+        sink.report("CP1190", reading.span, kernel=reading.name, reason=why)
+    else:
+        known = set(sink.items)
+        sink.items += [d for d in asked.items if d not in known]
+    stages.append(Stage("task", "NOT_RUN" if why else "OK", time.perf_counter() - start, why))
+    return files, bug
 
 
 _STAGE_FILES = {

@@ -52,6 +52,14 @@ def port(
     no_verify: Annotated[
         bool, typer.Option("--no-verify", help="Translate only; compile and compare nothing.")
     ] = False,
+    tasks: Annotated[
+        bool,
+        typer.Option(
+            "--tasks",
+            help="For each refused kernel, write the folder that a port by hand needs: the original, a spec, "
+            "task.json. The kernel stays REFUSED, and the exit code 1.",
+        ),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a port.py or spec.toml that was edited by hand.")
     ] = False,
@@ -86,6 +94,7 @@ def port(
             "opt_level": opt_level,
             "device": device,
             "verify": False if no_verify else None,
+            "tasks": tasks or None,
             "force": force or None,
             "keep_stages": keep_stages or None,
             "model": model,

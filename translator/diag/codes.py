@@ -88,6 +88,7 @@ CODES: dict[str, Code] = {
     "CP1136": Code(_E, "switch: {what}"),
     "CP1138": Code(_E, "{name} belongs to the host's library"),
     "CP1139": Code(_W, "the value of {what} is not known; ignored"),
+    "CP1190": Code(_N, "no task folder for {kernel}: {reason}"),
     # ---- CP3001-3099: passes
     "CP3001": Code(_E, "this form is not supported: {what}"),
     "CP3006": Code(_E, "a pointer kept in memory or made from an integer: its address space is unknown"),
@@ -157,4 +158,9 @@ CODES: dict[str, Code] = {
     "CP5325": Code(_W, "the code of the answer does not define {wanted}; it defines {found}"),
     "CP5326": Code(_W, "the answer is not the whole file: {reason}"),
     "CP5327": Code(_W, "the arguments of the tool call can't be read: {reason}"),
+    # ---- CP3120-3129: kernels that could be read in part only
+    "CP3120": Code(
+        _N,
+        "{buffer} is taken as inout: what could be read of the kernel {does} it, the rest may do more",
+    ),
 }

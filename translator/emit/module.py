@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from translator.diag.diagnostic import Sink, Span
 from translator.emit.expr import SPECIAL_CALLS, Expressions, Needs
 from translator.emit.host import Constant, HostParam, defaults_of, renamed, write_host
+from translator.emit.module_names import module_names
 from translator.emit.names import Names, symbol_name
 from translator.emit.stmt import Statements
 from translator.emit.traced import Traced
@@ -42,11 +43,7 @@ class Draft:
 def build(model: KernelModel, sink: Sink, opt_level: int | None = None) -> Draft:
     """The port of a lowered model. What can't be written is reported to `sink`, and the text is then void."""
     needs = Needs(types={"Int32"}, helpers={"axes": None, "device_pointer": None})
-    top = Names({*rows.provided_names(), *rows.imported_names()})
-    entry = top.fresh(symbol_name(model.kernel.name))
-    kernel_name = top.fresh(f"{entry}_kernel")
-    for fixed in (f"{entry}_launch", f"compile_{entry}"):
-        top.taken.add(fixed)
+    top, entry, kernel_name = module_names(model.kernel.name)
     functions = {f.symbol: top.fresh(f.name) for f in model.functions}
     body = Writer()
     constants = _constants(model, top, needs)

@@ -31,7 +31,8 @@ _ZEROES = frozenset({"cudaMemset", "cudaMemsetAsync"})
 _RESIZES = frozenset({"resize", "push_back", "emplace_back", "assign", "insert", "clear"})  # of a vector
 _CONFIGURE = frozenset({"cudaConfigureCall", "__cudaPushCallConfiguration"})
 _STEPS = frozenset({"++x", "--x", "x++", "x--"})
-_LAUNCHERS = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
+_COOPERATIVE = "cudaLaunchCooperativeKernel"
+_LAUNCHERS = frozenset({"cudaLaunchKernel", _COOPERATIVE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,15 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RawLaunch:
-    """A launch as cursors; `config` is grid, block, shared bytes, stream (None where left out)."""
+    """A launch as cursors; `config` is grid, block, shared bytes, stream (None where left out). The blocks of a
+    `cooperative` one may wait for each other."""
 
     callee: Cursor
     config: tuple[Cursor | None, ...]
     args: tuple[Cursor, ...]
     at: Place
     cursor: Cursor
+    cooperative: bool = False
 
 
 @dataclass(slots=True)
@@ -393,7 +396,10 @@ class _Walk:
             if write.value is not None and write.value.kind == K.INIT_LIST_EXPR:
                 values = [_pointed(c) for c in ast.children(write.value)]
         config = (args[1], args[2], args[4] if len(args) > 4 else None, args[5] if len(args) > 5 else None)
-        self.index.launches.append(RawLaunch(_callee(args[0]), config, tuple(values), at, cursor))
+        cooperative = cursor.spelling == _COOPERATIVE
+        self.index.launches.append(
+            RawLaunch(_callee(args[0]), config, tuple(values), at, cursor, cooperative)
+        )
 
 
 def _callee(cursor: Cursor) -> Cursor:

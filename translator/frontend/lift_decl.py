@@ -46,10 +46,11 @@ class LiftedKernel:
     globals: tuple[Global, ...]
 
 
-def lift_kernel(unit: Unit, cursor: Any, sink: Sink) -> LiftedKernel | None:
+def lift_kernel(unit: Unit, cursor: Any, sink: Sink, *, partial: bool = False) -> LiftedKernel | None:
     """The kernel at a function definition (for a template: of an instantiation), None if refused.
 
-    Everything that refuses it is reported to `sink`, not only the first.
+    Everything that refuses it is reported to `sink`, not only the first. With `partial` what could be read of
+    a refused kernel is given all the same: refused statements are `Unsupported` in it, or missing.
     """
     lifting = Lifting(unit, sink, Types(), lift_function)
     already = len(sink.items)
@@ -67,7 +68,7 @@ def lift_kernel(unit: Unit, cursor: Any, sink: Sink) -> LiftedKernel | None:
     finally:
         sys.setrecursionlimit(limit)
     _report_errors(lifting)
-    if kernel is None or any(d.refuses for d in sink.items[already:]):
+    if kernel is None or (not partial and any(d.refuses for d in sink.items[already:])):
         return None
     functions = _reached(kernel, [c.function for c in lifting.functions.values()])
     return LiftedKernel(kernel, functions, tuple(lifting.globals.values()))

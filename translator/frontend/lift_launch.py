@@ -76,6 +76,7 @@ def _lift(lifter: Lifter, index: HostIndex, raw: RawLaunch, kernel: Cursor) -> L
             allocation_of(lifter, index, p, a, raw.at, given) for p, a in zip(params, raw.args, strict=False)
         ),
         span=clang.span_of(raw.cursor),
+        cooperative=raw.cooperative,
     )
 
 

@@ -17,6 +17,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 _CUB = re.compile(r"(Block|Warp)(Reduce|Scan|Load|Store|RadixSort|Exchange|Shuffle|Merge)")
 _MARK = DROPPED.encode()
+# What a lambda in device code is anyhow; the compiler takes it by an option of nvcc's only.
+_LAMBDA = re.compile(rb"\[[\w\s,&=*]*\][ \t]*((?:__(?:host|device|forceinline)__[ \t]*)+)(?=[({])")
 _KEPT = 3
 _chunks: list[tuple[clang.Unit, Chunks]] = []
 
@@ -73,6 +75,7 @@ def _declaration(unit: clang.Unit, record: Record, chunk: Chunk) -> _Piece:
         (a, b, _MARK * data.count(b"\n", a, b)) for a, b in _statics(data, chunk) + host_only_bodies(chunk)
     ]
     edits += [(a, a, b"__host__ __device__ ") for a in unannotated(chunk)]
+    edits += [(*m.span(1), b"") for m in _LAMBDA.finditer(data, start, end)]
     text = b""
     at = start
     for a, b, instead in sorted(edits):

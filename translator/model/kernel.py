@@ -80,6 +80,7 @@ class Launch:
     arg_fields: tuple[tuple[float | int | None, ...], ...] = ()  # the same of a struct's leaves, else empty
     allocations: tuple[Allocation | None, ...] = ()  # of each pointer argument
     span: Span = NOWHERE
+    cooperative: bool = False  # its blocks may wait for each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class KernelModel:
-    """One kernel instantiation with all it needs; a pure value that passes turn into another."""
+    """One kernel instantiation with all it needs; a pure value that passes turn into another.
+
+    A `partial` one is for drafting a spec only: not all of the kernel could be read, and what was refused is
+    `Unsupported` or missing.
+    """
 
     kernel: Function
     functions: tuple[Function, ...] = ()  # device functions reached, callees before callers
@@ -107,6 +112,7 @@ class KernelModel:
     instantiation: str = ""  # "k<float, 8>"; "" for a plain kernel
     device_slice: str = ""  # self-contained device-only CUDA source that holds the kernel and its needs
     cuda_name: str = ""  # name expression to look the kernel up by: "ns::k<float, 8>"
+    partial: bool = False
 
     @property
     def returns_void(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 
-ABI = 3
+ABI = 4
 SCHEDULES = {"forward": 0, "reverse": 1, "random": 2}
 DONE, STOPPED, BAD_LAUNCH = 0, 1, 2
 FIBERS, RESIDENT = 1, 2
@@ -93,5 +93,6 @@ class Launch(c.Structure):
         ("wrote_block", c.c_uint32),
         ("wrote_thread", c.c_uint32),
         ("wrote_site", c.c_uint32),
+        ("workspace", c.c_uint64),
         ("runtime", c.c_void_p),
     )

@@ -21,6 +21,7 @@ from verify.emulator.report import Finding, Writer, describe, writer_of
 
 _MAX_FINDINGS = 256
 _MAX_OUTPUT = 1 << 20
+_WORKSPACE = 64  # bytes; cooperative groups use the first eight
 _MAX_SHARED = 227 * 1024
 _MAX_THREADS = 1024
 
@@ -166,7 +167,9 @@ class Program:
         block = _parameters(emitted, params)
         symbols = [self._address(v) for v in emitted.layout.symbols] or [0]
         self._point_to_functions(loaded)
-        exposed = sorted((*memory, *self._own), key=lambda a: a.base)
+        meeting = Memory()
+        workspace = meeting.alloc(_WORKSPACE, "the grid's workspace") if shape.cooperative else 0
+        exposed = sorted((*memory, *self._own, *meeting), key=lambda a: a.base)
         constants = {self._address(v) for v in emitted.layout.symbols if v.space == "const"}
         rows = [
             abi.Allocation(e.base, e.size, e.state.ctypes.data, int(e.base in constants), k, None, 0)
@@ -207,6 +210,7 @@ class Program:
             output=ctypes.addressof(output),
             max_output=_MAX_OUTPUT,
             asked=options.asked,
+            workspace=workspace,
         )
         _makes_way(loaded.library)
         start = time.perf_counter()

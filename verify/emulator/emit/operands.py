@@ -46,6 +46,9 @@ SPECIALS: Mapping[str, str] = {
     **{f"%cluster_nctaid.{a}": f"t->launch->cluster[{i}]" for i, a in enumerate("xyz")},
     "%cluster_ctarank": "CLUSTER_RANK(t)",
     "%cluster_nctarank": "CLUSTER_SIZE(t)",
+    # What a driver passes to cooperative groups: where the blocks of a cooperative launch meet.
+    "%envreg1": "(u32)(t->launch->workspace >> 32)",
+    "%envreg2": "(u32)t->launch->workspace",
     "WARP_SZ": "32u",
 }
 

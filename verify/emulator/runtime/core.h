@@ -21,7 +21,7 @@ typedef int32_t s32;
 typedef int64_t s64;
 typedef unsigned __int128 u128;
 
-#define EMU_ABI 3          // raised with every change of a struct below; Kernel.abi and Launch.abi must equal it
+#define EMU_ABI 4          // raised with every change of a struct below; Kernel.abi and Launch.abi must equal it
 #define INL static inline __attribute__((always_inline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -103,6 +103,7 @@ struct Launch {
     u64 clock;            // in and out: the next value of %clock
     u64 asked;            // an address of global memory, 0: none; out, with CHECK: the thread that wrote there last
     u32 wrote, wrote_block, wrote_thread, wrote_site;  // wrote: 1 where it is known; the rest linear, as in Finding
+    u64 workspace;        // of a cooperative launch: where its blocks meet (%envreg1, %envreg2); else 0
     void *runtime;        // runtime
 };
 
