@@ -116,6 +116,14 @@ def inlined(source: str) -> list[Inlined]:
     return found
 
 
+def own_text(source: str) -> str:
+    """A kernel's text without its inlined blocks."""
+    lines = source.splitlines(keepends=True)
+    for place in reversed(inlined(source)):
+        del lines[place.start : place.end]
+    return "".join(lines)
+
+
 def own_lines(source: str) -> int:
     """Lines of a kernel apart from its inlined blocks."""
     return len(source.splitlines()) - sum(i.end - i.start for i in inlined(source))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from corpus.inline import inlined
+from corpus.inline import own_text
 
 SIZE = 8
 ALIKE = 0.9
@@ -17,10 +17,7 @@ ALIKE = 0.9
 
 def shingles(source: str) -> frozenset[tuple[str, ...]]:
     """The shingles of a kernel's own code: inlined blocks are everybody's."""
-    lines = source.splitlines(keepends=True)
-    for place in reversed(inlined(source)):
-        del lines[place.start : place.end]
-    words = [w for node in ast.parse("".join(lines)).body for w in _words(node)]
+    words = [w for node in ast.parse(own_text(source)).body for w in _words(node)]
     return frozenset(tuple(words[k : k + SIZE]) for k in range(max(1, len(words) - SIZE + 1)))
 
 
