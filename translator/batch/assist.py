@@ -25,7 +25,7 @@ from translator.llm.redact import shown_url
 from translator.llm.transcript import Recording, Replay, Resumed
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry, Ledger
-from translator.loop.material import Material, device_text, facts_of, ranked_for
+from translator.loop.material import Material, device_text, facts_of, query_of, ranked
 from translator.loop.purse import Purse
 from translator.loop.search import Found, Job, search
 from translator.loop.workshop import Bench
@@ -171,7 +171,8 @@ def _one(work: Session, w: Wanted) -> Entry:
         spec = _checked(work, w)
         material = _material(work, w, spec)
         start = (w.target / spec.port.module).read_text(encoding="utf-8") if w.mode != "port" else ""
-        bench = Bench(work.where.arch, _device(work), s.compile_timeout, work.where.gpu is not None)
+        device = next(d for d in DEVICES if d == s.device)
+        bench = Bench(work.where.arch, device, s.compile_timeout, work.where.gpu is not None)
         job = Job(
             w.target,
             spec.port.module,
@@ -214,22 +215,18 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
         task = load_task(w.target) if w.mode == "port" else None
     except TaskError:
         task = None  # a folder made by hand: its spec and its original say enough
-    cuda = device_text(w.target, spec)
+    query = query_of(w.target, spec)
     return Material(
         spec,
-        cuda,
+        device_text(w.target, spec),
         work.where.arch,
         work.api,
         work.blocks,
         items,
-        ranked_for(w.target / spec.original.source, cuda, spec, items),
+        ranked(query, items),
         task,
-        facts_of(task, cuda),
+        facts_of(query, task),
     )
-
-
-def _device(work: Session) -> str:
-    return work.settings.device
 
 
 def _keep(w: Wanted, spec: Spec, found: Found) -> None:

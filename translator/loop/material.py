@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.catalog import KERNEL, NOTES, TWIN, Item
+from translator.diag.diagnostic import Sink
+from translator.frontend.inputs import ReadOptions
 from translator.grounding.api import Api, ApiEntry
 from translator.grounding.blocks import Blocks
 from translator.grounding.needed import needed
@@ -27,7 +29,9 @@ from translator.prompts.brief import (
     RowLine,
 )
 from translator.prompts.pitfalls import pitfalls_for
-from translator.retrieval.rank import Exemplar, Query, exemplars
+from translator.retrieval.facts import table
+from translator.retrieval.rank import Exemplar, exemplars
+from translator.retrieval.read import Query, queries
 from translator.task import Task
 from verify.spec import Spec
 from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
@@ -115,9 +119,31 @@ class Material:
         return [NameLine(b.name, b.signature, b.summary, self.blocks.text(b.name) or "") for b in held]
 
 
-def ranked(cuda: str, query: Query, items: Sequence[Item]) -> list[Exemplar]:
+def query_of(target: Path, spec: Spec) -> Query | None:
+    """The target's kernel as a query; None where nothing of that name can be read."""
+    name = spec.original.kernel.partition("<")[0].rpartition("::")[2].strip()
+    found = queries(str(target / spec.original.source), ReadOptions(), Sink())
+    return next((q for q in found if q.kernel.rpartition("::")[2] == name), None)
+
+
+def ranked(query: Query | None, items: Sequence[Item]) -> list[Exemplar]:
     """Exemplars for a prompt and for later."""
-    return exemplars(query, items, most=_SHOWN + _HELD)
+    return exemplars(query, items, most=_SHOWN + _HELD) if query is not None else []
+
+
+def facts_of(query: Query | None, task: Task | None) -> tuple[str, ...]:
+    """What is known of the kernel, a line each: what it does by the table of idioms, and what a port has to
+    find an answer to."""
+    told: list[str] = []
+    if query is not None:
+        says = {r.id: r.says for r in table()}
+        told += [says[i] for i in (*query.facts.idioms, *query.facts.access, *query.facts.sync) if i in says]
+        if query.facts.dtypes:
+            told.append(f"types: {', '.join(query.facts.dtypes)}")
+    for f in task.features if task is not None else ():
+        lines = ", ".join(map(str, f.lines[:8]))
+        told.append(f"{f.kind}: {f.name} (line{'s' * (len(f.lines) > 1)} {lines})")
+    return tuple(dict.fromkeys(told))
 
 
 def arguments(spec: Spec) -> list[ArgumentLine]:
