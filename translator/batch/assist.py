@@ -18,7 +18,7 @@ from corpus.catalog import load, retrievable
 from translator.batch.run_file import Asked, RunFile, write_run
 from translator.diag.codes import CODES
 from translator.grounding.api import Api, load_api
-from translator.grounding.blocks import Blocks, load_block_index
+from translator.grounding.blocks import Blocks, corpus_blocks
 from translator.llm.budget import Budget, Price, price_of
 from translator.llm.client import Client, LlmError, OpenAIClient
 from translator.llm.redact import shown_url
@@ -98,12 +98,12 @@ def session(
     if replay is None:
         OpenAIClient(settings)  # what is wrong with the address or the key is said before anything else
     device = next(d for d in DEVICES if d == settings.device)
-    api = load_api().api
+    api = load_api()
     return Session(
         settings,
         folder,
         api,
-        load_block_index(),
+        corpus_blocks(),
         choose(Options(device=device, arch=settings.arch)),
         price_of(settings),
         Ledger(folder),

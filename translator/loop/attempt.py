@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from translator.llm.client import Client, LlmError, Message, Reply, Tool
+from translator.llm.messages import Client, LlmError, Message, Problem, Reply, Tool
 from translator.llm.extract import extract
 from translator.loop.feedback import passed, told
 from translator.loop.goal import Goal
@@ -111,10 +111,11 @@ class Conversation:
     def _answered(self, reply: Reply) -> Next:
         """The model answered in words: one whole file is expected in them."""
         self.messages.append(Message("assistant", reply.content))
-        found = extract(reply, self.brief.entry)
-        if found.problem is not None:
+        entry = self.brief.entry
+        found = extract(reply.content, (entry, f"compile_{entry}"))
+        if isinstance(found, Problem):
             step, why = self.policy.empty()
-            self._say(found.problem.say)
+            self._say(found.say)
             return Next((), step, why)
         self.desk.source = found.code
         return self._weigh(Answer(judged=self.desk.workshop.compared(found.code), submitted=True))

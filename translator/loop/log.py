@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from translator.llm.client import Message, Reply
+from translator.llm.messages import Message, Reply
 from translator.loop.judged import Judged
 from translator.output import write_file
 

@@ -13,6 +13,7 @@ from translator.frontend.inputs import ReadOptions
 from translator.grounding.api import Api, ApiEntry
 from translator.grounding.blocks import Blocks
 from translator.grounding.needed import needed
+from translator.loop.blocks import fitting
 from translator.loop.feedback import times_of
 from translator.loop.goal import Mode
 from translator.loop.judged import Judged
@@ -38,7 +39,7 @@ from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 
 # Whole kernels in a prompt; what follows is held back for when another one is wanted.
 _SHOWN, _HELD = 2, 2
-_MOST_ROWS, _MOST_NAMES = 32, 60
+_MOST_ROWS, _MOST_NAMES, _MOST_BLOCKS = 32, 60, 3
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
@@ -115,8 +116,14 @@ class Material:
         """Blocks that the kernel's own words ask for; those in a shown kernel stand there."""
         wanted = " ".join([*self.facts, *(f.name for f in (self.task.features if self.task else ()))])
         there = "\n".join(e.kernel for e in shown)
-        held = [b for b in self.blocks.matching(wanted) if f"# -- block {b.name} " not in there][:3]
-        return [NameLine(b.name, b.signature, b.summary, self.blocks.text(b.name) or "") for b in held]
+        held = [b for b in fitting(self.blocks, wanted, _MOST_BLOCKS) if f"# -- block {b} " not in there]
+        found = []
+        for name in held:
+            entry = self.blocks.lookup(name)
+            signature = entry.signature if entry is not None else ""
+            text = self.blocks.read(name) or ""
+            found.append(NameLine(name, signature, self.blocks.summary(name), text))
+        return found
 
 
 def query_of(target: Path, spec: Spec) -> Query | None:

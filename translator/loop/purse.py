@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from translator.llm.budget import Budget, Price, Spent, estimate
-from translator.llm.client import Message, Reply, Tool
+from translator.llm.messages import Message, Reply, Tool
 
 
 @dataclass(slots=True)

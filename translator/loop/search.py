@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from translator.llm.client import Client
+from translator.llm.messages import Client
 from translator.loop.attempt import Conversation, Ended
 from translator.loop.goal import Goal, Mode
 from translator.loop.judged import Judged, Reached

@@ -16,7 +16,8 @@ from corpus.search import search
 from translator.grounding.api import Api
 from translator.grounding.blocks import Blocks
 from translator.llm.arguments import read_arguments
-from translator.llm.client import Tool, ToolCall
+from translator.llm.messages import Problem, Tool, ToolCall
+from translator.loop.blocks import fitting
 from translator.loop.judged import Judged
 from translator.loop.workshop import Workshop
 
@@ -124,11 +125,11 @@ class Desk:
         if tool is None:
             return Answer(problem=f"there is no such tool; there are: {', '.join(t.name for t in TOOLS)}")
         read = read_arguments(call.arguments)
-        if read.problem:
-            return Answer(problem=read.problem.say, schema=tool.parameters)
-        if problem := _misfit(read.value, tool.parameters):
+        if isinstance(read, Problem):
+            return Answer(problem=read.say, schema=tool.parameters)
+        if problem := _misfit(read, tool.parameters):
             return Answer(problem=problem, schema=tool.parameters)
-        return self._doings[call.name](read.value)
+        return self._doings[call.name](read)
 
     def _look_up(self, given: Mapping[str, Any]) -> Answer:
         if self.api is None:
@@ -148,7 +149,7 @@ class Desk:
     def _search(self, given: Mapping[str, Any]) -> Answer:
         hits = search(str(given["words"]), list(self.items), most=6)
         lines = [f"entry {h.item.entry.family}/{h.item.entry.id}: {h.item.entry.summary}" for h in hits]
-        lines += [f"block {b.name}: {b.summary}" for b in self.blocks.matching(str(given["words"]))[:6]]
+        lines += [f"block {b}: {self.blocks.summary(b)}" for b in fitting(self.blocks, str(given["words"]), 6)]
         return Answer("\n".join(lines) or "Nothing proven fits these words.")
 
     def _entry(self, given: Mapping[str, Any]) -> Answer:
@@ -160,9 +161,9 @@ class Desk:
         return Answer(_cut("\n\n".join(parts)))
 
     def _block(self, given: Mapping[str, Any]) -> Answer:
-        text = self.blocks.text(str(given["name"]))
+        text = self.blocks.read(str(given["name"]))
         if text is None:
-            return Answer(f"There is no block {given['name']!r}; there are: {', '.join(self.blocks.names())}.")
+            return Answer(f"There is no block {given['name']!r}; there are: {', '.join(self.blocks.names)}.")
         return Answer(_cut(text))
 
     def _judge(self, given: Mapping[str, Any], how: str) -> Answer:
