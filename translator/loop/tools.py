@@ -15,7 +15,7 @@ from corpus.problem import CorpusError
 from corpus.search import search
 from translator.grounding.api import Api
 from translator.grounding.blocks import Blocks
-from translator.llm.arguments import read_arguments
+from translator.llm.arguments import parse
 from translator.llm.messages import Problem, Tool, ToolCall
 from translator.loop.blocks import fitting
 from translator.loop.judged import Judged
@@ -124,12 +124,10 @@ class Desk:
         tool = next((t for t in TOOLS if t.name == call.name), None)
         if tool is None:
             return Answer(problem=f"there is no such tool; there are: {', '.join(t.name for t in TOOLS)}")
-        read = read_arguments(call.arguments)
+        read = parse(call.arguments, tool)
         if isinstance(read, Problem):
             return Answer(problem=read.say, schema=tool.parameters)
-        if problem := _misfit(read, tool.parameters):
-            return Answer(problem=problem, schema=tool.parameters)
-        return self._doings[call.name](read)
+        return self._doings[call.name](read.values)
 
     def _look_up(self, given: Mapping[str, Any]) -> Answer:
         if self.api is None:
@@ -181,7 +179,9 @@ class Desk:
         if not source.strip():
             return "", "There is no file yet: give `source`, the whole of port.py."
         for k, edit in enumerate(given.get("edits") or (), 1):
-            old, new = str(edit["old"]), str(edit["new"])
+            if not isinstance(edit, dict) or not all(isinstance(edit.get(n), str) for n in ("old", "new")):
+                return "", f"Edit {k}: an edit is an object with the texts `old` and `new`."
+            old, new = edit["old"], edit["new"]
             found = source.count(old) if old else 0
             if found != 1:
                 where = "does not occur" if not found else f"occurs {found} times"
@@ -197,22 +197,3 @@ def _cut(text: str) -> str:
     if len(text) <= _MOST_TEXT:
         return text
     return f"{text[:_MOST_TEXT]}\n[cut here: {len(text) - _MOST_TEXT} more characters]"
-
-
-def _misfit(given: object, schema: Mapping[str, Any], where: str = "") -> str:
-    """What of `given` breaks `schema`, of the few kinds used here; "" for nothing."""
-    kind = schema.get("type")
-    if kind == "string":
-        return "" if isinstance(given, str) else f"{where or 'it'} must be text"
-    if kind == "array":
-        if not isinstance(given, list):
-            return f"{where or 'it'} must be a list"
-        return next((p for g in given if (p := _misfit(g, schema["items"], f"an item of {where}"))), "")
-    if not isinstance(given, dict):
-        return f"{where or 'the arguments'} must be a JSON object"
-    if lacking := [n for n in schema.get("required", ()) if n not in given]:
-        return f"{where or 'the call'} lacks {', '.join(lacking)}"
-    known = schema["properties"]
-    if unknown := [n for n in given if n not in known]:
-        return f"no argument is called {', '.join(map(str, unknown))}; there are: {', '.join(known)}"
-    return next((p for n, g in given.items() if (p := _misfit(g, known[n], n))), "")
