@@ -18,9 +18,13 @@ class Bm25:
         self._middle = (sum(self._lengths) / len(documents) if documents else 1.0) or 1.0
         self._holding = Counter(word for d in documents for word in d if d[word])
 
+    def holding(self, word: str) -> int:
+        """How many documents hold a word."""
+        return self._holding[word]
+
     def rare(self, word: str) -> float:
         """The weight of a word, above zero: the logarithm of how few documents hold it."""
-        holding = self._holding[word]
+        holding = self.holding(word)
         return math.log(1 + (len(self.documents) - holding + 0.5) / (holding + 0.5))
 
     def score(self, document: int, asked: Iterable[str]) -> float:

@@ -18,9 +18,9 @@ from pathlib import Path
 from corpus.catalog import Item, load
 from corpus.search import search
 from translator.diag.diagnostic import Sink
-from translator.frontend.inputs import ReadOptions
+from translator.frontend.inputs import Inputs, ReadOptions, UnitInput
 from translator.retrieval.index import Index
-from translator.retrieval.rank import Weights, diverse, rank
+from translator.retrieval.rank import Weights, diverse, ordered, parts_of
 from translator.retrieval.read import Query, queries
 
 QUERIES = Path(__file__).parent / "queries"
@@ -63,7 +63,8 @@ def labels() -> list[Label]:
 def query_of(label: Label) -> Query:
     """The one kernel of a query's file."""
     sink = Sink()
-    (found,) = queries(str(QUERIES / f"{label.name}.cu"), ReadOptions(), sink)
+    unit = UnitInput(str(QUERIES / f"{label.name}.cu"), named=True)
+    (found,) = queries(Inputs([unit]), ReadOptions(), sink)
     assert not sink.refused, sink.items
     return found
 
@@ -71,9 +72,13 @@ def query_of(label: Label) -> Query:
 def rankings(items: list[Item], index: Index) -> dict[str, Ranking]:
     """What is compared, by name."""
 
+    parts: dict[str, dict[str, list[float]]] = {}
+
     def ours(weights: Weights) -> Ranking:
         def ranked(query: Query) -> tuple[list[str], list[str]]:
-            found = rank(query, index, weights)
+            if query.path not in parts:
+                parts[query.path] = parts_of(query, index)
+            found = ordered(parts[query.path], index, weights)
             return [r.document.item.entry.id for r in diverse(found, 3)], [
                 r.document.item.entry.id for r in found
             ]
@@ -124,7 +129,8 @@ def main() -> None:
     groups = {"tuning": [a for a in asked if not a[0].held_out], "held out": [a for a in asked if a[0].held_out]}
     groups["all"] = asked
     print(f"{'':30}{'queries':>9} {'n':>3}  recall@1  recall@3  right@3   MRR")
-    for name, ranking in rankings(items, index).items():
+    compared = rankings(items, index)
+    for name, ranking in compared.items():
         for group, some in groups.items():
             if some and not (args.tuning and group != "tuning"):
                 m = measure(ranking, some)
@@ -136,7 +142,7 @@ def main() -> None:
         f"twins {warm - begin:.1f} s, queries {read - warm:.1f} s, rankings {done - read:.1f} s", file=sys.stderr
     )
     if args.wrong:
-        ours = rankings(items, index)["facts + BM25 (ours)"]
+        ours = compared["facts + BM25 (ours)"]
         for label, query in groups["tuning"]:
             shown, whole = ours(query)
             if shown[0] not in label.primary:

@@ -105,10 +105,13 @@ def _strings(value: object) -> list[str]:
     return [str(v) for v in value]
 
 
+# How far apart the parts of one idiom may stand: without a bound, long kernels would take long.
+_NEAR = ".{0,2500}"
 _VALUE = r"[A-Za-z_@]\w*(?: (?:\.|->) \w+| \[ (?:[^\[\];]|\[ [^\[\];]* \])* \])*"
 
 
 def _spelt(pattern: str) -> str:
+    pattern = pattern.replace(".*", _NEAR)
     return pattern.replace("%v", _VALUE).replace("%n", r"[A-Za-z_@]\w*")
 
 

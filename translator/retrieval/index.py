@@ -22,14 +22,17 @@ FIELDS = ("twin", "kernel", "said")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is known of one entry. `words` by field; `structure` are the shingles of its kernel's own code."""
+    """What is known of one entry; `words` are counted, by field."""
 
     item: Item
     facts: Facts
     dtypes: frozenset[str]
     words: tuple[Counter[str], ...]
-    structure: frozenset[tuple[str, ...]]
     text: str  # of the twin with what the entry says, for an embedding
+
+    def structure(self) -> frozenset[tuple[str, ...]]:
+        """The shingles of its kernel's own code."""
+        return _structure(self.item.text(KERNEL))
 
 
 class Index:
@@ -54,19 +57,21 @@ class Index:
 
 def _document(item: Item) -> Document:
     texts = tuple(item.text(n) for n in (TWIN, KERNEL, NOTES))
-    words, structure = _words(said(item), *texts)
+    words = _words(said(item), *texts)
     facts = twin(item).facts
     dtypes = frozenset(item.entry.dtypes) | frozenset(facts.dtypes)
-    return Document(item, facts, dtypes, words, structure, f"{said(item)}\n{texts[0]}")
+    return Document(item, facts, dtypes, words, f"{said(item)}\n{texts[0]}")
 
 
 @lru_cache(maxsize=512)
-def _words(
-    own: str, cuda: str, kernel: str, notes: str
-) -> tuple[tuple[Counter[str], ...], frozenset[tuple[str, ...]]]:
+def _words(own: str, cuda: str, kernel: str, notes: str) -> tuple[Counter[str], ...]:
     port = own_text(kernel)
-    counted = Counter(code_words(cuda)), Counter(code_words(port)), Counter(plain_words(f"{own}\n{notes}"))
+    return Counter(code_words(cuda)), Counter(code_words(port)), Counter(plain_words(f"{own}\n{notes}"))
+
+
+@lru_cache(maxsize=512)
+def _structure(kernel: str) -> frozenset[tuple[str, ...]]:
     try:
-        return counted, shingles(kernel)
+        return shingles(kernel)
     except SyntaxError:  # an entry that is refused anyway
-        return counted, frozenset()
+        return frozenset()

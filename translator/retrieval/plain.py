@@ -17,6 +17,7 @@ _STRENGTH = {
     "*": 12, "/": 12, "%": 12, "+": 11, "-": 11, "<<": 10, ">>": 10, "<": 9, ">": 9, "<=": 9, ">=": 9,
     "==": 8, "!=": 8, "&": 7, "^": 6, "|": 5, "&&": 4, "||": 3,
 }  # fmt: skip
+_BITS = frozenset(("<<", ">>", "&", "^", "|"))  # written with parentheses, as people do
 _CONDITIONAL, _ASSIGN, _COMMA, _PREFIX, _ATOM = 2, 1, 0, 13, 15
 
 
@@ -106,7 +107,8 @@ def _written(e: x.Expr) -> tuple[int, str]:
             return _PREFIX, e.op + _text(e.operand, _PREFIX)
         case x.Binary() | x.Logical():
             own = _STRENGTH[e.op]
-            return own, f"{_text(e.left, own)} {e.op} {_text(e.right, own + 1)}"
+            left, right = (_PREFIX, _PREFIX) if e.op in _BITS else (own, own + 1)
+            return own, f"{_text(e.left, left)} {e.op} {_text(e.right, right)}"
         case x.Conditional():
             parts = (_text(e.cond, 3), _text(e.then, _ASSIGN), _text(e.other, _CONDITIONAL))
             return _CONDITIONAL, "{} ? {} : {}".format(*parts)

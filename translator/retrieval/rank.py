@@ -26,7 +26,7 @@ _TOLD = 4  # shared facts, and shared words, that a reason names
 class Weights:
     """How much each part counts; each part lies between 0 and 1."""
 
-    facts: float = 0.5
+    facts: float = 0.6
     twin: float = 0.15
     kernel: float = 0.05
     said: float = 0.2
@@ -55,12 +55,11 @@ class Exemplar:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One entry's place: the parts of its score before weighting, by name, and its reasons."""
+    """One entry's place, and the parts of its score before weighting, by name."""
 
     document: Document
     score: float
     parts: tuple[tuple[str, float], ...]
-    reasons: tuple[str, ...]
 
 
 def exemplars(
@@ -78,9 +77,10 @@ def exemplars(
     counts too; where it fails, `sink` gets CP5101 and the ranking goes without.
     """
     usable = retrievable(list(items)) if proven else list(items)
-    ranked = rank(query, Index(usable), embed=embed, sink=sink)
+    index = Index(usable)
+    ranked = rank(query, index, embed=embed, sink=sink)
     chosen = diverse([r for r in ranked if r.score > 0], most)
-    return [Exemplar(r.document.item, r.score, r.reasons) for r in chosen]
+    return [Exemplar(r.document.item, r.score, reasons(query, r.document, index)) for r in chosen]
 
 
 def rank(
@@ -92,25 +92,35 @@ def rank(
     sink: Sink | None = None,
 ) -> list[Ranked]:
     """Every entry of the index, best first; equal scores in order of family and id."""
-    weights = weights or Weights()
+    return ordered(parts_of(query, index, embed=embed, sink=sink), index, weights or Weights())
+
+
+def parts_of(
+    query: Query, index: Index, *, embed: Embedder | None = None, sink: Sink | None = None
+) -> dict[str, list[float]]:
+    """The parts of the score by name, each a number from 0 to 1 for every entry of the index."""
     documents = index.documents
     code = list(dict.fromkeys(code_words(query.text)))
     says = {r.id: r.says for r in table()}
-    prose = list(dict.fromkeys([*code, *plain_words(" ".join(says[i] for i in sorted(query.facts.ids)))]))
-    parts = {
-        "facts": [_facts(query, d, index) for d in documents],
-        "twin": _relative([index.fields["twin"].score(k, code) for k in range(len(documents))]),
-        "kernel": _relative([index.fields["kernel"].score(k, code) for k in range(len(documents))]),
-        "said": _relative([index.fields["said"].score(k, prose) for k in range(len(documents))]),
-        "dtypes": [_dtypes(query, d) for d in documents],
-    }
-    if embed is not None and documents and weights.embedding:
+    told = " ".join(says[i] for i in sorted(query.facts.ids))
+    asked = {"twin": code, "kernel": code, "said": list(dict.fromkeys([*code, *plain_words(told)]))}
+    parts = {"facts": [_facts(query, d, index) for d in documents]}
+    for name, words in asked.items():
+        field = index.fields[name]
+        parts[name] = _relative([field.score(k, words) for k in range(len(documents))])
+    parts["dtypes"] = [_dtypes(query, d) for d in documents]
+    if embed is not None and documents:
         parts["embedding"] = _embedded(query, documents, embed, sink)
+    return parts
+
+
+def ordered(parts: dict[str, list[float]], index: Index, weights: Weights) -> list[Ranked]:
+    """Every entry by its weighted parts."""
     ranked = []
-    for k, document in enumerate(documents):
+    for k, document in enumerate(index.documents):
         own = tuple((name, round(values[k], 6)) for name, values in parts.items())
         score = round(sum(getattr(weights, name) * value for name, value in own), 6)
-        ranked.append(Ranked(document, score, own, _reasons(query, document, index, code, k)))
+        ranked.append(Ranked(document, score, own))
     ranked.sort(key=lambda r: (-r.score, r.document.item.entry.family, r.document.item.entry.id))
     return ranked
 
@@ -133,7 +143,7 @@ def diverse(ranked: Sequence[Ranked], most: int) -> list[Ranked]:
 def _alike(one: Ranked, chosen: Sequence[Ranked]) -> int:
     return sum(
         c.document.item.entry.family == one.document.item.entry.family
-        and likeness(c.document.structure, one.document.structure) >= ALIKE
+        and likeness(c.document.structure(), one.document.structure()) >= ALIKE
         for c in chosen
     )
 
@@ -176,15 +186,16 @@ def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True)) / sizes if sizes else 0.0
 
 
-def _reasons(query: Query, document: Document, index: Index, code: list[str], k: int) -> tuple[str, ...]:
-    """The heaviest shared facts and the rarest shared words, as one line each."""
+def reasons(query: Query, document: Document, index: Index) -> tuple[str, ...]:
+    """Why `document` fits: the heaviest shared facts, and the rarest words of its twin that the query has."""
     shared = query.facts.ids & document.facts.ids
     order = [r for r in table() if r.id in shared]
     order.sort(key=lambda r: -index.weights[r.id])
-    reasons = [f"both {r.says}" for r in order[:_TOLD]]
-    twin = index.fields["twin"]
-    words = sorted((w for w in code if twin.part(k, w) > 0), key=lambda w: -twin.rare(w))
-    words = [w for w in words if 2 * sum(w in d for d in twin.documents) <= len(twin.documents)]
+    found = [f"both {r.says}" for r in order[:_TOLD]]
+    twins, k = index.fields["twin"], index.documents.index(document)
+    words = [w for w in dict.fromkeys(code_words(query.text)) if twins.part(k, w)]
+    words = [w for w in words if 2 * twins.holding(w) <= len(twins.documents)]
+    words.sort(key=lambda w: -twins.rare(w))
     if words:
-        reasons.append("shares " + ", ".join(words[:_TOLD]))
-    return tuple(reasons)
+        found.append("shares " + ", ".join(words[:_TOLD]))
+    return tuple(found)

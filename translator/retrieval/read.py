@@ -14,7 +14,7 @@ from corpus.problem import CorpusError
 from translator.diag.diagnostic import Sink
 from translator.frontend.build import build_model
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, read_text
-from translator.frontend.project import KernelReading, read, read_units
+from translator.frontend.project import KernelReading, read_units
 from translator.model.kernel import KernelModel
 from translator.retrieval.device_text import TextKernel, kernels
 from translator.retrieval.facts import Facts, of_model, of_normal
@@ -37,14 +37,14 @@ class Query:
         return self.facts.kernel
 
 
-def queries(path: str, options: ReadOptions, sink: Sink) -> list[Query]:
-    """The kernels of a file or folder, one query each, in the frontend's order.
+def queries(inputs: Inputs, options: ReadOptions, sink: Sink) -> list[Query]:
+    """The kernels of collected units, one query each, in the frontend's order.
 
     `sink` gets what concerns files and names (CP1001 to CP1018); what is wrong with one kernel is no error
     here: its facts come from its text then. Nothing is found where `sink` refuses.
     """
     own = Sink()
-    readings = read([path], options, own)
+    readings = read_units(inputs, options, own)
     for d in own.items:
         if d.code not in _NOT_NEEDED:
             sink.items.append(d)
