@@ -196,7 +196,7 @@ def show_doctor(examined: Examination, verbose: bool = False) -> None:
 def show_ledger(done: Done) -> None:
     """What a run with a model came to, kernel by kernel, and what it cost."""
     console = console_of()
-    rows = [("kernel", "mode", "outcome", "turns", "tokens", "money", "seconds", "")]
+    rows: list[tuple[str, ...]] = [("kernel", "mode", "outcome", "turns", "tokens", "money", "seconds", "")]
     rows += [
         (
             e.kernel,
@@ -212,7 +212,9 @@ def show_ledger(done: Done) -> None:
     ]
     print_table(console, rows, ["", *("green" if e.outcome == "PASSED" else "red" for e in done.entries)])
     passed = sum(e.outcome == "PASSED" for e in done.entries)
-    console.print(Text(f"{passed} of {counted(len(done.entries), 'kernel')} PASSED; run folder: {done.folder}"))
+    console.print(
+        Text(f"{passed} of {counted(len(done.entries), 'kernel')} PASSED; run folder: {done.folder}")
+    )
 
 
 def money(dollars: float | None) -> str:
@@ -226,13 +228,20 @@ def _gain(e: Entry) -> str:
 
 def show_runs(found: Sequence[Listed]) -> None:
     """The runs with a model, a line each."""
-    rows = [("run", "started", "model", "passed", "tokens", "money")]
+    rows: list[tuple[str, ...]] = [("run", "started", "model", "passed", "tokens", "money")]
     for r in found:
         passed = sum(e.outcome == "PASSED" for e in r.entries)
         tokens = sum(e.prompt_tokens + e.answer_tokens for e in r.entries)
         known = [e.money for e in r.entries if e.money is not None]
         cost = sum(known) if len(known) == len(r.entries) else None
-        row = (r.folder, r.run.started, r.run.model, f"{passed} of {len(r.run.asked)}", str(tokens), money(cost))
+        row = (
+            r.folder,
+            r.run.started,
+            r.run.model,
+            f"{passed} of {len(r.run.asked)}",
+            str(tokens),
+            money(cost),
+        )
         rows.append(row)
     if len(rows) == 1:
         print("no run with a model here")
@@ -242,7 +251,7 @@ def show_runs(found: Sequence[Listed]) -> None:
 
 def show_comparison(found: Comparison) -> None:
     """Two runs kernel by kernel: what passed, what it cost."""
-    rows = [("kernel", "mode", "old", "new", "tokens", "")]
+    rows: list[tuple[str, ...]] = [("kernel", "mode", "old", "new", "tokens", "")]
     for p in found.pairs:
         sides = [("-" if e is None else e.outcome) for e in (p.old, p.new)]
         tokens = [(0 if e is None else e.prompt_tokens + e.answer_tokens) for e in (p.old, p.new)]

@@ -1,7 +1,8 @@
 """Kernels about which a model is asked: those that the compiler refused, and ports that are to become faster.
 
-For each: what must be there before anything is sent ▸ the loop ▸ what is kept is written ▸ the ledger. `verify`
-judges what was written once more, like any port. A kernel that fails costs its own budget and never another's.
+For each: what must be there before anything is sent ▸ the loop ▸ what is kept is written ▸ the ledger.
+`verify` judges what was written once more, like any port. A kernel that fails costs its own budget and never
+another's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.catalog import load, retrievable
@@ -21,7 +22,6 @@ from translator.grounding.api import Api, load_api
 from translator.grounding.blocks import Blocks, corpus_blocks
 from translator.llm.budget import Budget, Price, price_of
 from translator.llm.client import Client, LlmError, OpenAIClient
-from translator.llm.redact import shown_url
 from translator.llm.transcript import Recording, Replay, Resumed
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry, Ledger
@@ -78,9 +78,9 @@ class Session:
     where: Where
     price: Price | None
     ledger: Ledger
+    endpoint: str = ""
     replay: Path | None = None
     resumed: bool = False
-    interrupted: list[str] = field(default_factory=list)
 
     def client(self, name: str, folder: Path) -> Client:
         """Of one conversation; what is said is recorded in `folder`. LlmError."""
@@ -95,8 +95,8 @@ def session(
     settings: Settings, folder: Path, *, replay: Path | None = None, resumed: bool = False
 ) -> Session:
     """Everything that all kernels of a run share. LlmError where the endpoint or the price can't be used."""
-    if replay is None:
-        OpenAIClient(settings)  # what is wrong with the address or the key is said before anything else
+    # what is wrong with the address or the key is said before anything else
+    endpoint = OpenAIClient(settings).endpoint if replay is None else ""
     device = next(d for d in DEVICES if d == settings.device)
     api = load_api()
     return Session(
@@ -107,6 +107,7 @@ def session(
         choose(Options(device=device, arch=settings.arch)),
         price_of(settings),
         Ledger(folder),
+        endpoint,
         replay,
         resumed,
     )
@@ -140,7 +141,7 @@ def _run_file(work: Session, wanted: Sequence[Wanted]) -> RunFile:
     return RunFile(
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         model=s.model,
-        base_url=shown_url(s.base_url) if s.base_url else "",
+        base_url=work.endpoint,
         turns=s.turns,
         tokens=s.tokens,
         money=s.money,
@@ -239,7 +240,9 @@ def _keep(w: Wanted, spec: Spec, found: Found) -> None:
     w.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".cuteport-", dir=w.out.parent) as made:
         copy = Path(made) / "target"
-        shutil.copytree(w.target, copy, ignore=shutil.ignore_patterns("verdict.json", "baselines", "__pycache__"))
+        shutil.copytree(
+            w.target, copy, ignore=shutil.ignore_patterns("verdict.json", "baselines", "__pycache__")
+        )
         write_file(copy / spec.port.module, found.best.source)
         if w.out.exists():
             shutil.rmtree(w.out)

@@ -11,7 +11,7 @@ from translator.batch.assist import Came, Tell, Wanted, ask, session
 from translator.batch.run_file import Listed, RunFileError, folder_of, read_run
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry
-from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED, EXIT_USAGE
+from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED
 from translator.output import Wanted as Named
 from translator.output import folder_names
 from translator.settings import Settings, SettingsError
@@ -39,7 +39,9 @@ class Done:
 def improve(mode: Mode, targets: Sequence[Path], settings: Settings, tell: Tell) -> Done:
     """Lift or tune every target folder. SettingsError, LlmError before anything is sent."""
     if not settings.model:
-        raise SettingsError(f"{mode} asks a model: --model, CUTEPORT_MODEL or `model` in cuteport.toml names it")
+        raise SettingsError(
+            f"{mode} asks a model: --model, CUTEPORT_MODEL or `model` in cuteport.toml names it"
+        )
     for target in targets:
         if not (target / "spec.toml").is_file():
             raise SettingsError(f"{target}: no spec.toml there; {mode} takes folders of verified ports")

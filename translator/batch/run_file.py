@@ -30,7 +30,7 @@ class Asked(Strict):
 
 
 class RunFile(Strict):
-    """`started` is UTC; `base_url` has no user and no query in it."""
+    """`started` is UTC; `base_url` has no user, no key and no query in it, "" for a replay."""
 
     schema_version: Literal[1] = 1
     started: str

@@ -10,7 +10,9 @@ import typer
 from translator.cli.options import Candidates, Jobs, Json, Money, Seconds, Tokens, Turns
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Runs with a model: list, resume, compare, costs as CSV."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Runs with a model: list, resume, compare, costs as CSV.",
 )
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or its name under runs/.")]
 

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from translator.llm.messages import Client, LlmError, Message, Problem, Reply, Tool
 from translator.llm.extract import extract
+from translator.llm.messages import Client, LlmError, Message, Problem, Reply, Tool
 from translator.loop.feedback import passed, told
 from translator.loop.goal import Goal
 from translator.loop.judged import Judged, Reached

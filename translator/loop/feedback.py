@@ -69,7 +69,9 @@ def told(judged: Judged, cuda: Sequence[str]) -> list[Feedback]:
         return [_fault(stage, judged.fault, lines, cuda)]
     if stage.status is Status.SANITIZER:
         place = _port(lines, stage.line)
-        return [SanitizerReport("compute-sanitizer", stage.code or "", _cut(stage.message), _case(stage), place)]
+        return [
+            SanitizerReport("compute-sanitizer", stage.code or "", _cut(stage.message), _case(stage), place)
+        ]
     if stage.status is Status.SLOWER and stage.bench is not None:
         rows = _rows(judged.verdict.algorithm if judged.verdict is not None else None)
         return [TooSlow(stage.code or "", _times(stage.bench)[0], stage.bench.ratio, rows)]
@@ -103,9 +105,7 @@ def _rows(diff: AlgorithmDiff | None) -> tuple[DiffRow, ...]:
     return tuple(DiffRow(r.name, shown(r.original), shown(r.port), r.telling) for r in rows)
 
 
-def _values(
-    stage: StageResult, wrong: Difference, lines: Sequence[str], cuda: Sequence[str]
-) -> WrongValues:
+def _values(stage: StageResult, wrong: Difference, lines: Sequence[str], cuda: Sequence[str]) -> WrongValues:
     runs = stage.parity.runs if stage.parity is not None else []
     case = _case(stage) or (runs[-1].case if runs else "")
     before = dict.fromkeys(r.case for r in runs if r.case != case)
@@ -134,9 +134,7 @@ def _writer(facts: WriterFacts | None, lines: Sequence[str]) -> Writer | None:
     return Writer(facts.block, facts.thread, place)
 
 
-def _fault(
-    stage: StageResult, fault: FindingFacts, lines: Sequence[str], cuda: Sequence[str]
-) -> MemoryFault:
+def _fault(stage: StageResult, fault: FindingFacts, lines: Sequence[str], cuda: Sequence[str]) -> MemoryFault:
     return MemoryFault(
         code=fault.code,
         message=_cut(stage.message),

@@ -16,8 +16,8 @@ LEDGER = "ledger.json"
 
 
 class Entry(BaseModel):
-    """One kernel of one run. `seconds` is the whole loop's; `money` in US dollars, null where the model has no
-    price; `gain` is the best candidate's speed over the port it began with, null where not timed."""
+    """One kernel of one run. `seconds` is the whole loop's; `money` in US dollars, null where the model
+    has no price; `gain` is the best candidate's speed over the port it began with, null where not timed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,7 +56,7 @@ class Ledger:
         self.entries = read_ledger(folder)
 
     def add(self, entry: Entry) -> None:
-        """Take an entry in; one of the same target and mode is replaced. OSError where it can't be written."""
+        """Take an entry in, for one of the same target and mode. OSError where it can't be written."""
         with self._lock:
             same = (entry.target, entry.mode)
             self.entries = [e for e in self.entries if (e.target, e.mode) != same] + [entry]

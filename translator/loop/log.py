@@ -1,4 +1,4 @@
-"""What a conversation leaves in its folder: one file per prompt, answer, candidate and verdict; events in order.
+"""What a conversation leaves in its folder: a file per prompt, answer, candidate and verdict; its events.
 
 Debugging is `ls` and `diff`. Nothing here ever sees a key: requests are logged as messages, not as HTTP.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from corpus.catalog import KERNEL, NOTES, TWIN, Item
 from translator.diag.diagnostic import Sink
-from translator.frontend.inputs import ReadOptions
+from translator.frontend.inputs import ReadOptions, collect
 from translator.grounding.api import Api, ApiEntry
 from translator.grounding.blocks import Blocks
 from translator.grounding.needed import needed
@@ -109,7 +109,7 @@ class Material:
         if self.api is None:
             return []
         texts = [draft, *(e.kernel for e in shown)]
-        found: list[ApiEntry] = needed(self.api, texts, self.cuda, _MOST_NAMES)
+        found: list[ApiEntry] = needed(texts, self.api, [self.cuda], _MOST_NAMES)
         return [NameLine(e.name, e.signature, e.summary) for e in found]
 
     def _blocks(self, shown: Sequence[ExemplarText]) -> list[NameLine]:
@@ -129,7 +129,8 @@ class Material:
 def query_of(target: Path, spec: Spec) -> Query | None:
     """The target's kernel as a query; None where nothing of that name can be read."""
     name = spec.original.kernel.partition("<")[0].rpartition("::")[2].strip()
-    found = queries(str(target / spec.original.source), ReadOptions(), Sink())
+    options, sink = ReadOptions(std=spec.original.std), Sink()
+    found = queries(collect([str(target / spec.original.source)], options, sink), options, sink)
     return next((q for q in found if q.kernel.rpartition("::")[2] == name), None)
 
 
@@ -168,9 +169,7 @@ def arguments(spec: Spec) -> list[ArgumentLine]:
             for f in arg.fields:
                 if isinstance(f, PointerField):
                     b = f.buffer
-                    line = ArgumentLine(
-                        f"{name}_{f.name}", b.dtype or "", b.role, str(b.elems), b.align or 0
-                    )
+                    line = ArgumentLine(f"{name}_{f.name}", b.dtype or "", b.role, str(b.elems), b.align or 0)
                 else:
                     line = ArgumentLine(f"{name}_{f.name}", f.dtype, "value", str(f.value))
                 plain.append(line)
@@ -188,7 +187,11 @@ def _cases(spec: Spec) -> list[str]:
     told = []
     for case in spec.case:
         sizes = ", ".join(f"{k} = {v}" for k, v in (case.sizes | case.scalars).items())
-        own = [f"{what} {' x '.join(map(str, s))}" for what, s in (("grid", case.grid), ("block", case.block)) if s]
+        own = [
+            f"{what} {' x '.join(map(str, s))}"
+            for what, s in (("grid", case.grid), ("block", case.block))
+            if s
+        ]
         told.append(f"{case.name}: {'; '.join([sizes, *own])} ({case.role})")
     return told
 
@@ -221,9 +224,7 @@ def _rows(cuda: str) -> list[RowLine]:
 def _exemplar(e: Exemplar) -> ExemplarText:
     entry, item = e.item.entry, e.item
     name = f"{entry.family}/{entry.id}"
-    return ExemplarText(
-        name, entry.summary, e.reasons, item.text(TWIN), item.text(KERNEL), item.text(NOTES)
-    )
+    return ExemplarText(name, entry.summary, e.reasons, item.text(TWIN), item.text(KERNEL), item.text(NOTES))
 
 
 def _best(start: Judged | None) -> BestSoFar | None:

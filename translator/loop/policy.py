@@ -59,7 +59,9 @@ class Policy:
     def empty(self) -> tuple[Step, str]:
         """What to do after an answer without a candidate."""
         self._idle += 1
-        return self._change("no candidate in several answers") if self._idle >= _PATIENCE else (Step.GO_ON, "")
+        return (
+            self._change("no candidate in several answers") if self._idle >= _PATIENCE else (Step.GO_ON, "")
+        )
 
     def _change(self, why: str) -> tuple[Step, str]:
         step = _ORDER[min(self._changes, len(_ORDER) - 1)]

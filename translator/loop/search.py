@@ -33,8 +33,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`client(k)` makes the client of conversation k, whose folder is given; `start` is the verified port that
-    lift and tune begin with."""
+    """`client(k)` makes the client of conversation k, whose folder is given; `start` is the verified port
+    that lift and tune begin with."""
 
     target: Path
     module: str
@@ -81,7 +81,7 @@ def _conversation(
     folder = job.folder / f"candidate-{k + 1}"
     shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
     client = job.client(k, folder)
-    brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
+    brief, hidden = job.material.brief(job.mode, turned=k, tools=getattr(client, "tools", True), start=start)
     desk = Desk(shop, job.material.api, job.material.blocks, job.material.items, source=brief.draft)
     goal = Goal(job.mode, start, timed=job.bench.timed)
     lines = job.material.cuda.splitlines()

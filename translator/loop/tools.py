@@ -1,6 +1,6 @@
 """The tools that a model may call: what each takes is a table, what each does one small function.
 
-A tool reads the corpus and the index of names, or has the candidate judged; none touches a file of the user's.
+A tool reads the corpus and the index of names, or has the candidate judged; none touches a user's file.
 What it answers is text; what it found out about the candidate goes back to the loop beside it.
 """
 
@@ -49,8 +49,8 @@ def _schema(properties: Mapping[str, object], required: Sequence[str] = ()) -> d
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "look_up_api",
-        "Signatures of names of the installed CuTe DSL, as in cute.arch.shuffle_sync_bfly; for an unknown name"
-        " the nearest that exist.",
+        "Signatures of names of the installed CuTe DSL, as in cute.arch.shuffle_sync_bfly; for an unknown"
+        " name the nearest that exist.",
         _schema({"names": {"type": "array", "items": _TEXT}}, ["names"]),
     ),
     Tool(
@@ -63,7 +63,11 @@ TOOLS: tuple[Tool, ...] = (
         "A proven kernel in whole: its CUDA twin, its CuTe DSL text, its notes.",
         _schema({"id": _TEXT}, ["id"]),
     ),
-    Tool("read_block", "A building block in whole, to be copied into port.py.", _schema({"name": _TEXT}, ["name"])),
+    Tool(
+        "read_block",
+        "A building block in whole, to be copied into port.py.",
+        _schema({"name": _TEXT}, ["name"]),
+    ),
     Tool(
         "check",
         "Names, the rules for ports, and a compile for the GPU; runs nothing. Seconds.",
@@ -71,8 +75,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "verify",
-        "All of `check`, then the values against the CUDA original in every case, races and bad accesses; times"
-        " where there is a GPU.",
+        "All of `check`, then the values against the CUDA original in every case, races and bad accesses;"
+        " times where there is a GPU.",
         _schema(_SOURCE),
     ),
     Tool(
@@ -86,8 +90,8 @@ JUDGING = frozenset({"check", "verify", "submit"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back to the model: `text`, or a `problem` of the call with the `schema` that it must fit, or a
-    candidate that was judged; what is said of that is the loop's."""
+    """What goes back to the model: `text`, or a `problem` of the call with the `schema` that it must fit, or
+    a candidate that was judged; what is said of that is the loop's."""
 
     text: str = ""
     problem: str = ""
@@ -147,7 +151,9 @@ class Desk:
     def _search(self, given: Mapping[str, Any]) -> Answer:
         hits = search(str(given["words"]), list(self.items), most=6)
         lines = [f"entry {h.item.entry.family}/{h.item.entry.id}: {h.item.entry.summary}" for h in hits]
-        lines += [f"block {b}: {self.blocks.summary(b)}" for b in fitting(self.blocks, str(given["words"]), 6)]
+        lines += [
+            f"block {b}: {self.blocks.summary(b)}" for b in fitting(self.blocks, str(given["words"]), 6)
+        ]
         return Answer("\n".join(lines) or "Nothing proven fits these words.")
 
     def _entry(self, given: Mapping[str, Any]) -> Answer:

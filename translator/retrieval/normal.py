@@ -34,7 +34,9 @@ def tokens(text: str) -> list[str]:
     """Tokens of C++ without comments, strings and preprocessor lines; numbers in decimal."""
     text = _NOISE.sub(lambda m: '""' if m[0].startswith('"') else " ", text)
     text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\\n?)*", "", text, flags=re.M)
-    return [_number(t) if t[0].isdigit() or t[0] == "." else re.sub(r"\s", "", t) for t in _TOKEN.findall(text)]
+    return [
+        _number(t) if t[0].isdigit() or t[0] == "." else re.sub(r"\s", "", t) for t in _TOKEN.findall(text)
+    ]
 
 
 def _number(token: str) -> str:

@@ -10,7 +10,9 @@ from importlib.resources import files
 from corpus.search import words
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_BUILTIN = re.compile(r"__\w+|(?:float|int|uint|half|char|uchar|short|double)[248]\b|\w+(?:Reduce|Scan)|atomic\w+")
+_BUILTIN = re.compile(
+    r"__\w+|(?:float|int|uint|half|char|uchar|short|double)[248]\b|\w+(?:Reduce|Scan)|atomic\w+"
+)
 
 
 @cache
