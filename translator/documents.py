@@ -290,6 +290,7 @@ NAMES = (
     "emulate",
     "replay",
     "map",
+    "api",
     "explain",
     "doctor",
     "error",
@@ -310,6 +311,10 @@ def schema_of(name: str) -> str:
 
         corpus: dict[str, type[BaseModel]] = {"corpus-search": SearchDocument, "corpus-show": ShowDocument}
         model: type[BaseModel] = corpus.get(name, CorpusDocument)
+    elif name == "api":
+        from translator.api_document import ApiDocument
+
+        model = ApiDocument
     elif name not in _MODELS:
         from verify.check.bisect import BisectReport
         from verify.check.model import CheckReport

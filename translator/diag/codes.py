@@ -1,7 +1,8 @@
 """The table of diagnostic codes: never renumbered, never reused.
 
-CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit. `verify` has its own table
-(CP6xxx to CP9xxx). An error refuses the kernel; a warning or a note leaves a trace in the port.
+CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP52xx names of the DSL in a
+draft. `verify` has its own table (CP6xxx to CP9xxx), the corpus too (CP50xx). An error refuses the kernel; a
+warning or a note leaves a trace in the port.
 Each code has a page in `pages/`, printed by `cuteport explain CODE`.
 """
 
@@ -120,4 +121,10 @@ CODES: dict[str, Code] = {
         _W,
         "{buffer} has the {elems} elements allocated at {place}, but {kernel} reaches {beyond} of them",
     ),
+    # ---- CP5201-5219: names in a draft that the installed DSL doesn't have
+    "CP5201": Code(_E, "{name} does not exist: {detail}"),
+    "CP5202": Code(_E, "{name} can't be called so: {detail}"),
+    "CP5203": Code(_E, "{name} can't be imported, or is not: {detail}"),
+    "CP5204": Code(_E, "{name} is not defined: {detail}"),
+    "CP5205": Code(_E, "the names of CuTe DSL can't be read: {reason}"),
 }
