@@ -290,6 +290,7 @@ NAMES = (
     "emulate",
     "replay",
     "map",
+    "api",
     "explain",
     "doctor",
     "error",
@@ -313,12 +314,10 @@ def schema_of(name: str) -> str:
 
         corpus: dict[str, type[BaseModel]] = {"corpus-search": SearchDocument, "corpus-show": ShowDocument}
         model: type[BaseModel] = corpus.get(name, CorpusDocument)
-    elif name.startswith("run"):
-        from translator.batch.compare import Comparison
-        from translator.batch.run_documents import RunDocument, RunsDocument
+    elif name == "api":
+        from translator.api_document import ApiDocument
 
-        run: dict[str, type[BaseModel]] = {"runs": RunsDocument, "runs-compare": Comparison}
-        model = run.get(name, RunDocument)
+        model = ApiDocument
     elif name not in _MODELS:
         from verify.check.bisect import BisectReport
         from verify.check.model import CheckReport

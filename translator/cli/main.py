@@ -15,6 +15,7 @@ import typer
 from translator import __version__
 from translator.cli import (
     analyze,
+    api,
     bisect,
     check,
     corpus,
@@ -65,6 +66,7 @@ app.command("emulate")(emulate.emulate)
 app.add_typer(spec.app, name="spec")
 app.add_typer(corpus.app, name="corpus")
 app.command("map")(mapping.map_)
+app.command("api")(api.api)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
