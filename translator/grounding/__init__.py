@@ -1,0 +1,1 @@
+"""What the installed DSL and the corpus's blocks really have, and names that they have not."""
