@@ -80,4 +80,4 @@ def _question(name: str, kind: str) -> str:
     from translator.diag.codes import CODES
 
     text = CODES["CP3108"].message.format(param=name, type=kind)
-    return f"\n[[question]]\ncode = \"CP3108\"\ntext = {quoted(text)}\n"
+    return f'\n[[question]]\ncode = "CP3108"\ntext = {quoted(text)}\n'

@@ -109,9 +109,7 @@ def _other_globals(
             except LiftError:
                 unknown.append((c.spelling, c.type.spelling))
                 continue
-            var = Var(
-                2 * _MANY + len(found), c.spelling, t, storage, const=const, span=ast.span(c)
-            )
+            var = Var(2 * _MANY + len(found), c.spelling, t, storage, const=const, span=ast.span(c))
             try:
                 values = initial_values(c.get_definition() or c, t, c.spelling)
             except LiftError:
