@@ -1,5 +1,5 @@
-"""`task.json`: what is asked of whoever ports a kernel that the compiler refused. In a target folder without a
-`port.py`; the spec beside it comes from the original alone."""
+"""`task.json`: what is asked of whoever ports a kernel that the compiler refused. It lies in a target folder
+without a `port.py`; the spec beside it comes from the original alone."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from typing import Literal
 
@@ -40,7 +41,8 @@ class Touch:
 @dataclass(frozen=True, slots=True)
 class CaseSeen:
     """One case: `runs` are its launches, on the drafted inputs and on zeros; none where `why` says why.
-    `loose`: floats are summed by atomics, in the order of the threads."""
+    `loose`: floats are summed by atomics, in the order of the threads. `launched` counts blocks and threads.
+    """
 
     case: str
     sizes: Mapping[str, int]
@@ -48,6 +50,7 @@ class CaseSeen:
     runs: tuple[Mapping[str, Touch], ...] = ()
     why: str = ""
     loose: bool = False
+    launched: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def fault(self) -> str:
@@ -82,6 +85,7 @@ def measure(target: Path, asked: Collection[str], arch: str, timeout: float) -> 
                 seen.append(CaseSeen(r.case.name, r.case.sizes, r.elems, why=_LONG))
             else:
                 seen.append(_case(spec, r, asked, side, timeout))
+            seen[-1] = replace(seen[-1], launched={"blocks": prod(r.grid), "threads": r.threads})
         return seen
 
 
@@ -147,12 +151,26 @@ def extent(buffer: str, seen: Sequence[CaseSeen], generous: bool) -> Extent:
         return Extent(f"{words}: the size is right", drafted, kept=True)
     if missing:
         where = ", ".join(f"{s.case} ({s.why})" for s in missing)
-        found = law([(s.sizes, known[s.case]) for s in seen if s.case in known], [s.sizes for s in missing])
-        if found is None:
+        more = _extrapolated(seen, known, missing)
+        if more is None:
             return Extent(f"{words}, which tells nothing of {where}", {})
-        known |= {s.case: found.at(s.sizes) for s in missing}
-        words += f"; each time {found}, so taken for {where}"
+        known |= more[1]
+        words += f"; each time {more[0]}, so taken for {where}"
     return Extent(words, {c: max(1, n) for c, n in known.items()})
+
+
+def _extrapolated(
+    seen: Sequence[CaseSeen], known: Mapping[str, int], missing: Sequence[CaseSeen]
+) -> tuple[str, dict[str, int]] | None:
+    """What follows for cases that were not run: from the sizes, else from how much is launched."""
+    pairs = [(s.sizes, known[s.case]) for s in seen if s.case in known]
+    if found := law(pairs, [s.sizes for s in missing]):
+        return str(found), {s.case: found.at(s.sizes) for s in missing}
+    if all(s.launched for s in seen):
+        pairs = [(s.launched, known[s.case]) for s in seen if s.case in known]
+        if found := law(pairs, [s.launched for s in missing]):
+            return f"{found} of the launch", {s.case: found.at(s.launched) for s in missing}
+    return None
 
 
 def _range(counts: Mapping[str, int]) -> str:

@@ -68,8 +68,8 @@ class Launch(Strict):
     smem: Expr = 0
     """Dynamic shared memory in bytes."""
     cooperative: bool = False
-    """Whether the original is launched by cudaLaunchCooperativeKernel: all its blocks are there at once, and may
-    wait for each other. How a port launches is its own affair."""
+    """Whether the original is launched by cudaLaunchCooperativeKernel: all its blocks are there at once, and
+    may wait for each other. How a port launches is its own affair."""
 
     @field_validator("grid", "block")
     @classmethod

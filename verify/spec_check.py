@@ -20,6 +20,9 @@ from verify.spec_args import BufferArg, StructArg
 from verify.spec_file import Lines, SpecError, parse_spec, text_of
 from verify.spec_weak import weaknesses
 
+TASK = "task.json"
+"""What lies in the folder of a kernel whose port is asked for, beside its spec."""
+
 
 class Remark(Strict):
     """`line` is 1-based in `path`. An error keeps the spec from being used; a warning says what a verdict
@@ -94,6 +97,9 @@ def examine(target: Path) -> Examined:
     found += [(line, what, "error") for line, what in _unfit(target, spec, lines)]
     broken = bool(found)
     remarks = [Remark(path=path, line=n, level=level, message=what) for n, what, level in found]
+    if _is_task(target, spec):
+        what = f"no file {spec.port.module} yet: {TASK} asks for it"
+        remarks.append(Remark(path=path, line=lines.of(("port", "module")), level="warning", message=what))
     remarks += [
         Remark(path=path, line=n, level="warning", message=what, code=code)
         for n, what, code in weaknesses(target, spec, lines)
@@ -125,6 +131,11 @@ def _unusable(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str
         yield lines.of(("tolerance", "rule")), "rule fp64 needs a reference.py"
 
 
+def _is_task(target: Path, spec: Spec) -> bool:
+    """Whether the port is still to be written: a task says so."""
+    return (target / TASK).is_file() and not (target / spec.port.module).is_file()
+
+
 def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
     """What would fail later: files that are missing, a port that takes other arguments, no output."""
     if not any(a.compared for a in spec.buffers):
@@ -132,6 +143,8 @@ def _unfit(target: Path, spec: Spec, lines: Lines) -> Iterator[tuple[int, str]]:
     if not (target / spec.original.source).is_file():
         yield lines.of(("original", "source")), f"no file {spec.original.source}"
     port = target / spec.port.module
+    if _is_task(target, spec):
+        return
     if not port.is_file():
         yield lines.of(("port", "module")), f"no file {spec.port.module}"
         return

@@ -1,4 +1,4 @@
-"""What of a kernel's device code a port has to find an answer to, by its text: also where it can't be read."""
+"""What of a kernel's device code a port needs an answer to, by its text: also where it can't be read."""
 
 from __future__ import annotations
 

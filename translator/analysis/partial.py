@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from translator.analysis.allocated import Room
+from translator.analysis.allocated import Room, given
 from translator.analysis.draft import Draft
 from translator.analysis.fields import leaves
 from translator.analysis.poly import Poly
@@ -79,19 +79,25 @@ def sizes_in(draft: Draft) -> set[str]:
     return found
 
 
-def by_blocks(draft: Draft, rooms: dict[str, Room]) -> dict[str, Room]:
-    """`rooms`; of a partial model launched with a constant number of blocks, those that the blocks divide
-    evenly are so much per block: the grid became a size, and no index says how they hang together."""
-    if not draft.model.partial:
+def by_sizes(draft: Draft, rooms: dict[str, Room]) -> dict[str, Room]:
+    """`rooms`; of a partial model those that a size's value in the source divides evenly are taken to be so
+    much per unit of it. A size is an argument, or a constant number of blocks that became one; no index says
+    how they hang together, so what follows is asked about, as every size of such a model."""
+    model = draft.model
+    if not model.partial:
         return rooms
-    for size, blocks in draft.sizes.items():
-        if size in draft.grid and blocks is not None and blocks > 1:
-            rooms = {name: _per_block(room, size, blocks) for name, room in rooms.items()}
+    values = given(model, draft.launch)
+    known = {name: values[name] for name in sizes_in(draft) if values.get(name, 0) > _SMALL}
+    known |= {n: blocks for n, blocks in draft.sizes.items() if n in draft.grid and blocks and blocks > 1}
+    for size, value in sorted(known.items(), key=lambda item: (-item[1], item[0])):
+        rooms = {name: _per_unit(room, size, value) for name, room in rooms.items()}
     return rooms
 
 
-def _per_block(room: Room, size: str, blocks: int) -> Room:
-    if not room.elems.terms or any(factor % blocks for _, factor in room.elems.terms):
+def _per_unit(room: Room, size: str, value: int) -> Room:
+    if size in room.elems.symbols or not room.elems.terms:
         return room
-    each = Poly.of({monomial: factor // blocks for monomial, factor in room.elems.terms})
+    if any(factor % value for _, factor in room.elems.terms):
+        return room
+    each = Poly.of({monomial: factor // value for monomial, factor in room.elems.terms})
     return replace(room, elems=each * Poly.symbol(size))

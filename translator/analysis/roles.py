@@ -21,6 +21,7 @@ Role: TypeAlias = Literal["in", "out", "inout"]
 _READS = re.compile(r"__ld\w+|tex\w+|memcmp")
 _WRITES = re.compile(r"__st\w+|memset")
 _ATOMIC = re.compile(r"atomic\w+")
+_ASM = re.compile(r"asm( volatile)?")
 _COPIES = frozenset({"memcpy", "__pipeline_memcpy_async"})
 
 
@@ -223,7 +224,8 @@ def _intrinsic(e: x.Intrinsic, aliases: Aliases, read: set[Var], written: set[Va
             written |= roots
         else:  # atomics, and whatever else takes an address
             read |= roots
-            written |= roots
+            if not (_ASM.fullmatch(e.name) and a.type.const):  # the author gave PTX what it is to read
+                written |= roots
 
 
 def _in_memory(e: Expr) -> bool:

@@ -13,7 +13,7 @@ from translator.analysis.draft_arguments import arguments, globals_
 from translator.analysis.extents import Extents, extents
 from translator.analysis.fields import leaves
 from translator.analysis.launch_shape import c_text, marked, names_in, number, poly_of, readable
-from translator.analysis.partial import by_blocks, roles_of
+from translator.analysis.partial import by_sizes, roles_of
 from translator.analysis.poly import Poly
 from translator.analysis.roles import float_atomics
 from translator.analysis.settle import settle
@@ -35,7 +35,7 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     found = accesses(model, shape)
     found.complete = found.complete and not model.partial
     _shared(draft, found)
-    allocated = by_blocks(draft, rooms(draft.model, draft.launch))
+    allocated = by_sizes(draft, rooms(draft.model, draft.launch))
     blocks = {s for p in shape.grid for s in p.symbols}
     described = extents(model, found, allocated, blocks, given(draft.model, draft.launch))
     use = roles_of(draft, tuple(described.buffers))

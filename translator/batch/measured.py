@@ -1,5 +1,5 @@
-"""Completes drafted specs that ask how large a buffer is, or what it is used for: the emulator runs the original
-and sees. Of a task it also says whether the original runs there at all."""
+"""Completes drafted specs that ask how large a buffer is, or what it is used for: the emulator runs the
+original and sees. Of a task it also says whether the original runs there at all."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Part:
 class Ported:
     """What comes back for one kernel, or for a file without one: its outcome so far.
 
-    `files` is its folder (name, content) if it got through, or that of its task; `bug` a traceback if cuteport failed on it;
-    `guessed` says that the template's arguments were not seen anywhere.
+    `files` is its folder (name, content) if it got through, or that of its task; `bug` a traceback if
+    cuteport failed on it; `guessed` says that the template's arguments were not seen anywhere.
     """
 
     outcome: Outcome
@@ -154,7 +154,8 @@ def _task(
 
     start = time.perf_counter()
     refused = [d for d in sink.items if d.severity == "error"]
-    asked, files, bug, why = Sink(), (), "", ""
+    asked, bug, why = Sink(), "", ""
+    files: tuple[tuple[str, str | bytes], ...] = ()
     try:
         files = task_files(reading, watcher.made, refused, stages[-1].name, asked, part.options.opt_level)
     except RecursionError:

@@ -53,8 +53,8 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RawLaunch:
-    """A launch as cursors; `config` is grid, block, shared bytes, stream (None where left out). The blocks of a
-    `cooperative` one may wait for each other."""
+    """A launch as cursors; `config` is grid, block, shared bytes, stream (None where left out). The blocks of
+    a `cooperative` one may wait for each other."""
 
     callee: Cursor
     config: tuple[Cursor | None, ...]
