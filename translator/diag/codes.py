@@ -1,7 +1,7 @@
 """The table of diagnostic codes: never renumbered, never reused.
 
-CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP52xx names of the DSL in a
-draft. `verify` has its own table (CP6xxx to CP9xxx), the corpus too (CP50xx). An error refuses the kernel; a
+CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP51xx to CP55xx what has to do with
+a model. `verify` has its own table (CP6xxx to CP9xxx), the corpus too (CP50xx). An error refuses the kernel; a
 warning or a note leaves a trace in the port.
 Each code has a page in `pages/`, printed by `cuteport explain CODE`.
 """
@@ -122,10 +122,52 @@ CODES: dict[str, Code] = {
         _W,
         "{buffer} has the {elems} elements allocated at {place}, but {kernel} reaches {beyond} of them",
     ),
+    # ---- CP3120-3129: kernels that could be read in part only
+    "CP3120": Code(
+        _N,
+        "{buffer} is taken as inout: what could be read of the kernel {does} it, the rest may do more",
+    ),
     # ---- CP5201-5219: names in a draft that the installed DSL doesn't have
     "CP5201": Code(_E, "{name} does not exist: {detail}"),
     "CP5202": Code(_E, "{name} can't be called so: {detail}"),
     "CP5203": Code(_E, "{name} can't be imported, or is not: {detail}"),
     "CP5204": Code(_E, "{name} is not defined: {detail}"),
     "CP5205": Code(_E, "the names of CuTe DSL can't be read: {reason}"),
+    # ---- CP5301-5329: asking a model; an error ends the asking, a warning is asked again or told the model
+    "CP5301": Code(_E, "{endpoint} needs a key, and OPENAI_API_KEY is not set"),
+    "CP5302": Code(_E, "{endpoint} refuses the key in OPENAI_API_KEY: {reason}"),
+    "CP5303": Code(_E, "{endpoint} has no model {model}; {known}"),
+    "CP5304": Code(_E, "no connection to {endpoint}: {reason}"),
+    "CP5305": Code(_W, "{endpoint} limits the rate, after {tries} still: {reason}"),
+    "CP5306": Code(_E, "{endpoint} has no credit left for this key: {reason}"),
+    "CP5307": Code(_W, "no whole answer from {endpoint}: {reason}"),
+    "CP5308": Code(_W, "{endpoint} failed, after {tries} still: {reason}"),
+    "CP5309": Code(_W, "the answer of {endpoint} broke off, after {tries} still: {reason}"),
+    "CP5310": Code(_W, "the answer of {model} is empty: {reason}"),
+    "CP5311": Code(_W, "what {endpoint} sent is no chat completion: {reason}"),
+    "CP5312": Code(_W, "the prompt is too long for {model}: {reason}"),
+    "CP5313": Code(_W, "the answer of {model} was cut at its longest, {tokens} tokens"),
+    "CP5314": Code(_W, "{model} declines to answer: {reason}"),
+    "CP5315": Code(_W, "{endpoint} refuses the request (HTTP {status}): {reason}"),
+    "CP5316": Code(_E, "{endpoint} is no endpoint for chat completions: {reason}"),
+    "CP5317": Code(_E, "{endpoint} redirects to {other}, which is not followed"),
+    "CP5318": Code(_W, "the answer of {endpoint} is larger than {most}"),
+    "CP5319": Code(_E, "the run differs from its transcript at {where}"),
+    "CP5320": Code(_E, "the transcript {path} has {count}, and one more was asked for"),
+    "CP5321": Code(_E, "can't read the transcript {path}: {reason}"),
+    "CP5322": Code(_E, "money is limited to {money} dollars, and the price of {model} is not known"),
+    "CP5323": Code(_W, "no Python code in the answer: {reason}"),
+    "CP5324": Code(_W, "the code of the answer is not Python: {reason}"),
+    "CP5325": Code(_W, "the code of the answer does not define {wanted}; it defines {found}"),
+    "CP5326": Code(_W, "the answer is not the whole file: {reason}"),
+    "CP5327": Code(_W, "the arguments of the tool call can't be read: {reason}"),
+    # ---- CP5400-5429: the loop with a model
+    "CP5400": Code(_N, "ported by {model} in {turns}, after the compiler refused it; `verify` passed it"),
+    "CP5401": Code(_E, "the spec has open questions, so no candidate could pass: {questions}"),
+    "CP5402": Code(_E, "no candidate could be judged: {why}"),
+    "CP5403": Code(_E, "the budget is spent: {why}"),
+    "CP5404": Code(_E, "the model went round in circles: {why}"),
+    "CP5405": Code(_E, "there is no port that passes to begin with: {why}"),
+    "CP5406": Code(_E, "the original can't be judged, whatever the candidate: {why}"),
+    "CP5407": Code(_E, "{run} can't be resumed or compared: {why}"),
 }
