@@ -93,7 +93,9 @@ def _parity(word: str, rest: str) -> StageResult:
     return _stage("parity", Status.PASSED, parity=facts)
 
 
-def _stage(name: str, status: Status, code: str | None = None, message: str = "", **facts: object) -> StageResult:
+def _stage(
+    name: str, status: Status, code: str | None = None, message: str = "", **facts: object
+) -> StageResult:
     return StageResult.model_validate(
         {"stage": name, "target": "t", "status": status, "code": code, "message": message, **facts}
     )

@@ -135,7 +135,10 @@ def test_edits_change_the_last_file(tmp_path: Path) -> None:
         (call("submit", source=RIGHT, mode="x"), "mode"),
         (call("read_block", name="../../etc/passwd"), "no block"),
         (call("read_entry", id="../../etc"), "no entry"),
-        (call("submit", source=RIGHT.replace("k", "k"), edits=[{"old": "pass", "new": "x"}]), "occurs 2 times"),
+        (
+            call("submit", source=RIGHT.replace("k", "k"), edits=[{"old": "pass", "new": "x"}]),
+            "occurs 2 times",
+        ),
     ],
 )
 def test_a_call_that_cannot_be_made_is_answered(tmp_path: Path, made: ToolCall, said: str) -> None:

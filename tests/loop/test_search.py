@@ -101,7 +101,9 @@ def test_the_first_that_passes_stops_the_others(target: Path, monkeypatch: pytes
     assert len(slow.asked) == 1
 
 
-def test_what_got_furthest_is_told_where_nothing_passed(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_got_furthest_is_told_where_nothing_passed(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = LlmError.of("CP5304", endpoint="e", reason="refused")
     said: tuple[Said, ...] = (fenced("# static 1\n" + RIGHT), gone)
     found = run(target, [Model(*said), Model(fenced(wrong(2)), gone)], monkeypatch)
@@ -109,7 +111,9 @@ def test_what_got_furthest_is_told_where_nothing_passed(target: Path, monkeypatc
     assert (found.nearest.reached, found.code, found.candidates) == (Reached.VALUES, "CP5304", 2)
 
 
-def test_nothing_is_lifted_from_a_port_that_does_not_pass(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_lifted_from_a_port_that_does_not_pass(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = Model()
     found = run(target, [model], monkeypatch, mode="lift", start=wrong(3))
     assert (found.best, found.code, model.asked) == (None, "CP5405", [])

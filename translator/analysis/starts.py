@@ -51,6 +51,8 @@ def unknown(model: KernelModel, buffer: Buffer, role: Role, zeroed: bool) -> str
         return "zeros"
     if role == "inout" and only_atomics(model, buffer.var):
         return "zeros"
+    if buffer.dtype == "uint8":
+        return "index:256"  # bytes: text and pixels, compared with letters and levels
     return "normal" if _is_float(buffer.dtype) else "small_int" if buffer.dtype != "bool" else "uniform"
 
 

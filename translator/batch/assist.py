@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from corpus.catalog import load, retrievable
@@ -22,7 +23,8 @@ from translator.grounding.api import Api, load_api
 from translator.grounding.blocks import Blocks, corpus_blocks
 from translator.llm.budget import Budget, Price, price_of
 from translator.llm.client import Client, LlmError, OpenAIClient
-from translator.llm.transcript import Recording, Replay, Resumed
+from translator.llm.resumed import Resumed
+from translator.llm.transcript import Recording, Replay
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry, Ledger
 from translator.loop.material import Material, device_text, facts_of, query_of, ranked
@@ -86,9 +88,13 @@ class Session:
         """Of one conversation; what is said is recorded in `folder`. LlmError."""
         if self.replay is not None:
             return Replay(self.replay / name / folder.name / TRANSCRIPT)
-        live = OpenAIClient(self.settings)
+        live: Client = OpenAIClient(self.settings)
         path = folder / TRANSCRIPT
-        return Resumed(live, path) if self.resumed and path.is_file() else Recording(live, path)
+        if path.is_file():  # evidence: it is set aside, never written over
+            before = next(p for n in count(1) if not (p := folder / f"transcript-{n}.jsonl").exists())
+            path.replace(before)
+            live = Resumed(live, before)
+        return Recording(live, path)
 
 
 def session(

@@ -43,6 +43,22 @@ _REACHED = {
 }
 # What no candidate can mend: the original's own faults, and what this machine lacks.
 _NOT_THE_CANDIDATE = frozenset({Status.ORIGINAL_SUSPECT, Status.NOT_RUN, Status.COMPILED, Status.REFUSED})
+# What the spec, its reference or the original is to blame for.
+_OF_THE_SPEC = frozenset(
+    (
+        "CP7010",
+        "CP7016",
+        "CP7017",
+        "CP7018",
+        "CP7019",
+        "CP7022",
+        "CP7025",
+        "CP7026",
+        "CP7027",
+        "CP7028",
+        "CP7029",
+    )
+)
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
@@ -74,8 +90,11 @@ class Judged:
 
     @property
     def hopeless(self) -> bool:
-        """No other candidate can do better: the fault is the original's or the machine's."""
-        return self.verdict is not None and self.verdict.status in _NOT_THE_CANDIDATE
+        """No other candidate can do better: the fault is the original's, the spec's or the machine's."""
+        if self.verdict is None:
+            return False
+        stage = self.failed
+        return self.verdict.status in _NOT_THE_CANDIDATE or (stage is not None and stage.code in _OF_THE_SPEC)
 
     @property
     def failed(self) -> StageResult | None:

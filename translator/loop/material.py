@@ -37,9 +37,11 @@ from translator.task import Task
 from verify.spec import Spec
 from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 
-# Whole kernels in a prompt; what follows is held back for when another one is wanted.
-_SHOWN, _HELD = 2, 2
+# Whole kernels in a prompt; what follows is held back for when another one is wanted. One that fits less than
+# so well costs more than it teaches: by the scores of the queries of tests/retrieval.
+_SHOWN, _HELD, _FITS = 2, 2, 0.5
 _MOST_ROWS, _MOST_NAMES, _MOST_BLOCKS = 32, 60, 3
+_FOR_BLOCKS = frozenset({"library", "synchronisation", "instruction"})
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
@@ -73,11 +75,15 @@ class Material:
         """(the brief, exemplars held back). The exemplars begin with number `turned`."""
         found = [] if self.leave.exemplars else list(self.ranked)
         turn = turned % len(found) if found else 0
-        shown = [_exemplar(e) for e in (*found[turn:], *found[:turn])]
+        turned_round = [*found[turn:], *found[:turn]]
+        most = _SHOWN if mode == "port" else 1  # lift and tune have a whole port before them
+        fit = [e for e in turned_round if e.score >= _FITS][:most]
+        shown = [_exemplar(e) for e in fit]
+        held = [_exemplar(e) for e in turned_round if e not in fit][:_HELD]
         task = self.task
         draft = (task.draft or "") if task is not None and mode == "port" and not self.leave.draft else ""
         text = start.source if start is not None else draft
-        names = [] if self.leave.api else self._names(text, shown[:_SHOWN])
+        names = [] if self.leave.api else self._names(text, shown)
         made = Brief(
             kernel=self.spec.original.kernel,
             mode=mode,
@@ -92,17 +98,17 @@ class Material:
             facts=self.facts,
             draft=draft,
             refusals=tuple(_refusals(task, self.cuda)) if task is not None else (),
-            exemplars=tuple(shown[:_SHOWN]),
+            exemplars=tuple(shown),
             rows=tuple(_rows(self.cuda)),
             api=tuple(names),
-            blocks=() if self.leave.api else tuple(self._blocks(shown[:_SHOWN])),
+            blocks=() if self.leave.api else tuple(self._blocks(shown)),
             pitfalls=pitfalls_for(self.cuda, text),
             best=_best(start),
             tools=tools,
         )
         if self.api is not None:
             made = replace(made, dsl=self.api.version)
-        return made, tuple(shown[_SHOWN : _SHOWN + _HELD])
+        return made, tuple(held)
 
     def _names(self, draft: str, shown: Sequence[ExemplarText]) -> list[NameLine]:
         """Names of the DSL that the kernel may need."""
@@ -113,8 +119,9 @@ class Material:
         return [NameLine(e.name, e.signature, e.summary) for e in found]
 
     def _blocks(self, shown: Sequence[ExemplarText]) -> list[NameLine]:
-        """Blocks that the kernel's own words ask for; those in a shown kernel stand there."""
-        wanted = " ".join([*self.facts, *(f.name for f in (self.task.features if self.task else ()))])
+        """Blocks for what CUDA has a library or an instruction for; those in a shown kernel stand there."""
+        asked = self.task.features if self.task is not None else ()
+        wanted = " ".join(f.name for f in asked if f.kind in _FOR_BLOCKS)
         there = "\n".join(e.kernel for e in shown)
         held = [b for b in fitting(self.blocks, wanted, _MOST_BLOCKS) if f"# -- block {b} " not in there]
         found = []
