@@ -1,5 +1,7 @@
 """What may be spent, what was, and what a price that isn't known does to a limit of money."""
 
+# ruff: noqa: E501  (a row of a table is a line)
+
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,7 @@
 """Transcripts: what was said comes back, and a run that says something else is told where."""
 
+# ruff: noqa: E501  (a row of a table is a line)
+
 from __future__ import annotations
 
 import json
@@ -119,7 +121,7 @@ def test_a_call_that_changed_is_told(path: Path) -> None:
     replay = Replay(path)
     replay.ask(FIRST, [TOOL])
     changed = replace(SECOND[2], calls=(replace(CALL, arguments='{"name": "y"}'),))
-    with pytest.raises(LlmError, match="exchange 2, message 3 .assistant., call id0, line 1: "):
+    with pytest.raises(LlmError, match=r"exchange 2, message 3 .assistant., call id0, line 1: "):
         replay.ask([*FIRST, changed, SECOND[3]], [TOOL])
 
 

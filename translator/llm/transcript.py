@@ -1,7 +1,7 @@
 """What was said to a model and what it answered, as a file, and that file in a model's place.
 
-One JSON object a line: a head with the version, then one exchange a line, written out at once so that a run that
-is killed keeps all it paid for. A request is kept as what it adds to the one before it.
+One JSON object a line: a head with the version, then one exchange a line, written out at once so that a run
+that is killed keeps all it paid for. A request is kept as what it adds to the one before it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SHOWN = 120  # characters of a differing line in a message
 
 # What differs from run to run and means nothing: folders, times, addresses in memory. In order.
 _RUN_SPECIFIC: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}"), "<run>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "<date>"),
     (re.compile(r"(?<![\w.~)\]/:<>])/(?:[\w.+@-]+/)+"), "<folder>/"),
+    (re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}"), "<run>"),
     (re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|ms|s|seconds?)\b"), "<time>"),
     (re.compile(r"\bat 0x[0-9a-f]+|\b0x7[ef][0-9a-f]{10}\b"), "<address>"),
     (re.compile(r"\b(pid|process) \d+\b", re.IGNORECASE), r"\1 <number>"),
@@ -90,8 +90,8 @@ class Head(_Strict):
 
 
 class Exchange(_Strict):
-    """One request and its answer. The request's messages are the first `kept` of the one before, then `added`.
-    An error may have a reply: what was received and paid for."""
+    """One request and its answer. The request's messages are the first `kept` of the one before, then
+    `added`. An error may have a reply: what was received and paid for."""
 
     kept: int
     added: tuple[MessageRow, ...]
@@ -103,8 +103,8 @@ class Exchange(_Strict):
 class Recording:
     """A client that writes down what another one is asked and answers.
 
-    The file must not exist: a transcript is evidence and is not written over. Use one file for each conversation;
-    threads that share one are written in the order in which they are answered. Raises OSError.
+    The file must not exist: a transcript is evidence and is not written over. Use one file for each
+    conversation; threads that share one are written in the order in which they are answered. Raises OSError.
     """
 
     def __init__(self, client: Client, path: Path) -> None:
@@ -154,9 +154,9 @@ class Replay:
     """Answers from a transcript, in its order.
 
     Each request must be the recorded one, as `normalised`. Strict, a difference is a fatal CP5319 that says
-    where; lenient, it is added to `differences` and the recorded answer is given all the same. One request more
-    than were recorded is CP5320. Raises LlmError (CP5321) for a file that can't be read. A last line that is cut
-    short, by a run that was killed while it wrote, is left out; `cut` says so.
+    where; lenient, it is added to `differences` and the recorded answer is given all the same. One request
+    more than were recorded is CP5320. Raises LlmError (CP5321) for a file that can't be read. A last line
+    that is cut short, by a run that was killed while it wrote, is left out; `cut` says so.
     """
 
     def __init__(self, path: Path, *, strict: bool = True) -> None:
@@ -254,7 +254,8 @@ def _difference(
     if len(recorded) != len(asked):
         return f"message {min(len(recorded), len(asked)) + 1}: {len(recorded)} recorded, now {len(asked)}"
     if tools.names != asked_tools.names:
-        return f"tools: {', '.join(tools.names) or 'none'} recorded, now {', '.join(asked_tools.names) or 'none'}"
+        names = [", ".join(row.names) or "none" for row in (tools, asked_tools)]
+        return f"tools: {names[0]} recorded, now {names[1]}"
     return "" if tools == asked_tools else "tools: the same names, described in another way"
 
 
