@@ -211,7 +211,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=60).map("".join),
     st.sampled_from([(), ("launch",)]),

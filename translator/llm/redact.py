@@ -62,8 +62,7 @@ def _hidden(text: str, secrets: tuple[str, ...]) -> str:
     found: list[tuple[int, int]] = []
     for secret in secrets:
         width = min(_WINDOW, len(secret))
-        for start in range(len(secret) - width + 1):
-            window = secret[start : start + width]
+        for window in {secret[start : start + width] for start in range(len(secret) - width + 1)}:
             at = text.find(window)
             while at >= 0:
                 found.append((at, at + width))
