@@ -1,4 +1,4 @@
-"""What the loop's tests are made of: a model that says what the test wrote down, verdicts without a compiler."""
+"""What the loop's tests are made of: a model that says what a test wrote down, and verdicts without one."""
 
 from __future__ import annotations
 

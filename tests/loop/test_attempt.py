@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.loop.scripted import RIGHT, Model, fenced, talk, wrong
-from translator.llm.messages import LlmError, ToolCall
+from translator.llm.messages import LlmError, Reply, ToolCall, Usage
 
 
 def test_the_first_candidate_that_passes_ends_it(tmp_path: Path) -> None:
@@ -98,6 +98,22 @@ def test_a_long_conversation_is_begun_again_with_its_best(tmp_path: Path) -> Non
 def test_an_error_of_the_endpoint_ends_it_with_its_code(tmp_path: Path) -> None:
     ended = talk(Model(LlmError.of("CP5302", endpoint="e", reason="401")), tmp_path).run()
     assert (ended.code, ended.fatal) == ("CP5302", True)
+
+
+def test_an_answer_that_was_cut_is_asked_for_again_and_paid_for(tmp_path: Path) -> None:
+    cut = Reply("import", (), Usage(100, 4096), "length", 0.0, "m")
+    model = Model(LlmError.of("CP5313", reply=cut, model="m", tokens=4096), fenced(RIGHT))
+    made = talk(model, tmp_path)
+    assert made.run().best is not None
+    assert "cut off" in model.asked[1][-1].content
+    assert made.purse.spent.answer == 4096 + 10
+
+
+def test_answers_that_stay_empty_end_it(tmp_path: Path) -> None:
+    empty = LlmError.of("CP5310", model="m", reason="no content")
+    model = Model(*[empty] * 9)
+    assert talk(model, tmp_path).run().code == "CP5310"
+    assert len(model.asked) == 5
 
 
 # ---- with tools

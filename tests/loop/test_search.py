@@ -98,7 +98,7 @@ def test_the_first_that_passes_stops_the_others(target: Path, monkeypatch: pytes
     slow = Slow(*(fenced(wrong(n)) for n in (7, 6, 5, 4)))
     found = run(target, [slow, Fast(fenced(RIGHT))], monkeypatch)
     assert found.best is not None and found.best.source == RIGHT
-    assert len(slow.asked) == 1
+    assert len(slow.asked) <= 1  # it may not have begun
 
 
 def test_what_got_furthest_is_told_where_nothing_passed(

@@ -127,6 +127,8 @@ CODES: dict[str, Code] = {
         _N,
         "{buffer} is taken as inout: what could be read of the kernel {does} it, the rest may do more",
     ),
+    # ---- CP5101-5119: choosing entries of the corpus
+    "CP5101": Code(_N, "entries were ranked without embeddings: {reason}"),
     # ---- CP5201-5219: names in a draft that the installed DSL doesn't have
     "CP5201": Code(_E, "{name} does not exist: {detail}"),
     "CP5202": Code(_E, "{name} can't be called so: {detail}"),

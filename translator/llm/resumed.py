@@ -1,4 +1,4 @@
-"""Going on with a conversation that was recorded: the transcript answers while it fits, then the endpoint does."""
+"""Going on with a conversation that was recorded: the transcript answers while it fits, then the endpoint."""
 
 from __future__ import annotations
 

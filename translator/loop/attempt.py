@@ -26,6 +26,11 @@ from translator.prompts.feedback import Feedback, Repeated, ToolProblem
 from translator.prompts.render import brief_marker, feedback, opening, without_exemplar
 
 _CONTEXT = "CP5312"  # longer than the model's context
+# Answers that can't be used, and what is said of them.
+_UNUSABLE = {
+    "CP5310": "Your answer was empty. Send the whole file.",
+    "CP5313": "Your answer was cut off at its longest. Send the whole file again, with less beside it.",
+}
 _COMPILES = "It compiles. Nothing was run."
 
 
@@ -77,7 +82,9 @@ class Conversation:
             try:
                 reply = self.client.ask(self.messages, self._tools)
             except LlmError as error:
-                if error.code == _CONTEXT and self._shorter():
+                if error.reply is not None:
+                    self.purse.add(error.reply)  # received and paid for, though it is of no use
+                if self._can_go_on(error):
                     continue
                 return Ended(self.goal.best, error.code, error.message, error.fatal)
             self.purse.add(reply)
@@ -88,6 +95,18 @@ class Conversation:
     @property
     def _tools(self) -> Sequence[Tool]:
         return TOOLS if self.brief.tools else ()
+
+    def _can_go_on(self, error: LlmError) -> bool:
+        """Whether asking in another way may help: with less, or after saying what was wrong."""
+        if error.code == _CONTEXT:
+            return self._shorter()
+        if error.code not in _UNUSABLE:
+            return False
+        self.log.step("ask again", error.message)
+        if self.policy.empty()[0] is not Step.GO_ON:
+            return False
+        self._say(_UNUSABLE[error.code])
+        return True
 
     # ---- one answer
 
