@@ -1,7 +1,8 @@
 """The table of diagnostic codes: never renumbered, never reused.
 
-CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit. `verify` has its own table
-(CP6xxx to CP9xxx). An error refuses the kernel; a warning or a note leaves a trace in the port.
+CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP51xx to CP54xx what
+a model is asked with. `corpus` (CP50xx) and `verify` (CP6xxx to CP9xxx) have their
+own tables. An error refuses the kernel; a warning or a note leaves a trace in the port.
 Each code has a page in `pages/`, printed by `cuteport explain CODE`.
 """
 
@@ -120,4 +121,6 @@ CODES: dict[str, Code] = {
         _W,
         "{buffer} has the {elems} elements allocated at {place}, but {kernel} reaches {beyond} of them",
     ),
+    # ---- CP5101-5119: choosing entries of the corpus
+    "CP5101": Code(_N, "entries were ranked without embeddings: {reason}"),
 }

@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Ids of the rows that hold, by kind and in the table's order. `sync` is ("none",) where threads never meet.
+    """Ids of the rows that hold, by kind, in the table's order. `sync` is ("none",) where threads never meet.
 
     `dtypes` are element types seen, in the DSL's short names; `arch` the least target that has what is used,
     "" where any has. `origin` says whether a model was made; `refused_by` why not, as codes.
@@ -129,7 +129,10 @@ _DTYPES = {
 # The least target first that has what the pattern finds.
 _ARCH = (
     ("sm_100a", r"e2m1x2|e8m0x2|tcgen05"),
-    ("sm_90", r"cluster_group|this_cluster|wgmma|cp\.async\.bulk|griddepcontrol|cudaGridDependencySynchronize"),
+    (
+        "sm_90",
+        r"cluster_group|this_cluster|wgmma|cp\.async\.bulk|griddepcontrol|cudaGridDependencySynchronize",
+    ),
     ("sm_89", r"fp8|f8e\dm\d"),
     ("sm_80", r"bf16|bfloat16|cp\.async|memcpy_async|__reduce_\w+_sync"),
 )

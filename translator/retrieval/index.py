@@ -1,4 +1,4 @@
-"""The corpus as it is asked: facts of each entry's twin, and the words of its twin, its kernel and its entry."""
+"""The corpus as it is asked: facts of each entry's twin; words of its twin, of its kernel and of itself."""
 
 from __future__ import annotations
 
@@ -40,15 +40,11 @@ class Index:
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.documents = [_document(i) for i in items]
-        self.fields = {
-            name: Bm25([d.words[k] for d in self.documents]) for k, name in enumerate(FIELDS)
-        }
+        self.fields = {name: Bm25([d.words[k] for d in self.documents]) for k, name in enumerate(FIELDS)}
         held = Counter(i for d in self.documents for i in d.facts.ids)
         count = len(self.documents)
         # A fact of every entry tells nothing apart; one that none has still belongs to the query.
-        self.weights = {
-            r.id: r.weight * math.log(1 + (count + 1) / (held[r.id] + 1)) for r in table()
-        }
+        self.weights = {r.id: r.weight * math.log(1 + (count + 1) / (held[r.id] + 1)) for r in table()}
 
     def weight(self, ids: frozenset[str]) -> float:
         """The weight of several facts together."""

@@ -166,9 +166,7 @@ def _relative(scores: list[float]) -> list[float]:
     return [s / top if top else 0.0 for s in scores]
 
 
-def _embedded(
-    query: Query, documents: Sequence[Document], embed: Embedder, sink: Sink | None
-) -> list[float]:
+def _embedded(query: Query, documents: Sequence[Document], embed: Embedder, sink: Sink | None) -> list[float]:
     """Cosines of the query's vector and each entry's, negative ones as 0; all 0 where there are none."""
     try:
         mine, *others = embed([query.text, *(d.text for d in documents)])

@@ -10,7 +10,9 @@ from importlib.resources import files
 from corpus.search import words
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_BUILTIN = re.compile(r"__\w+|(?:float|int|uint|half|char|uchar|short|double)[248]\b|\w+(?:Reduce|Scan)|atomic\w+")
+_BUILTIN = re.compile(
+    r"__\w+|(?:float|int|uint|half|char|uchar|short|double)[248]\b|\w+(?:Reduce|Scan)|atomic\w+"
+)
 
 
 @cache
@@ -24,7 +26,7 @@ def _table() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
 def code_words(text: str) -> list[str]:
     """The words of CUDA or kernel text, comments included, in order and with repetitions.
 
-    A builtin such as `__shfl_xor_sync` gives itself and its parts; what is short for something gives that too.
+    A builtin such as `__shfl_xor_sync` gives itself and its parts, an abbreviation what it is short for too.
     """
     noise, short = _table()
     found: list[str] = []
