@@ -107,6 +107,7 @@ def _strings(value: object) -> list[str]:
 
 # How far apart the parts of one idiom may stand: without a bound, long kernels would take long.
 _NEAR = ".{0,2500}"
+_LONGEST = 100_000  # characters of a normal form that are looked at
 _VALUE = r"[A-Za-z_@]\w*(?: (?:\.|->) \w+| \[ (?:[^\[\];]|\[ [^\[\];]* \])* \])*"
 
 
@@ -148,6 +149,7 @@ def of_normal(
 ) -> Facts:
     """Facts of a normal form; `source` is text that may name what the form has lost, such as assembly."""
     held: dict[str, Row] = {}
+    text = text[:_LONGEST]
     for row in table():
         if row.holds(text, set(held)):
             held[row.id] = row

@@ -60,6 +60,9 @@ def macros(text: str) -> dict[str, tuple[list[str] | None, list[str]]]:
     return found
 
 
+_MOST = 200_000  # tokens that macros may grow to; what comes after is left out
+
+
 def expanded(
     code: list[str], table: dict[str, tuple[list[str] | None, list[str]]], depth: int = 4
 ) -> list[str]:
@@ -68,7 +71,7 @@ def expanded(
         return code
     made: list[str] = []
     changed, k = False, 0
-    while k < len(code):
+    while k < len(code) and len(made) < _MOST:
         entry = table.get(code[k])
         declared = entry is not None and k + 1 < len(code) and code[k + 1] == "="
         if entry is None or declared or (entry[0] is not None and code[k + 1 : k + 2] != ["("]):
@@ -179,7 +182,7 @@ _ROLES = tuple(
         (rf"blockIdx\.x \* (?:blockDim\.x|{_N}) \+ @tid", "@gtid"),
         (r"blockDim\.x \* blockIdx\.x \+ @tid", "@gtid"),
         (r"@tid \+ blockIdx\.x \* blockDim\.x|@tid \+ blockDim\.x \* blockIdx\.x", "@gtid"),
-        (r"\( (@\w+) \)", r"\1"),
+        (r"(?<![\w\]>)] )\( (@\w+) \)", r"\1"),
         (r"@gtid (?:/ 32\b|>> 5\b|/ warpSize)", "@gwarp"),
         (r"@gtid / (?:2|4|8|16)\b", "@gsub"),
         (r"blockIdx\.x \* \( blockDim\.x (?:/ 32|>> 5|/ warpSize) \) \+ @warp", "@gwarp"),
