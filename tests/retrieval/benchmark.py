@@ -8,6 +8,7 @@ queries is held out: measured, never looked at while anything is set.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import tomllib
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from corpus.catalog import Item, load
 from corpus.search import search
+from translator.batch import fanout
 from translator.diag.diagnostic import Sink
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput
 from translator.retrieval.index import Index
@@ -67,6 +69,15 @@ def query_of(label: Label) -> Query:
     (found,) = queries(Inputs([unit]), ReadOptions(), sink)
     assert not sink.refused, sink.items
     return found
+
+
+def ask(chosen: list[Label]) -> list[tuple[Label, Query]]:
+    """Each label with its query, read in a few processes."""
+    jobs = len(os.sched_getaffinity(0))
+    came = fanout.run(chosen, query_of, jobs=jobs, timeout=300.0)
+    lost = [c for c in came if isinstance(c, fanout.Lost)]
+    assert not lost, lost
+    return list(zip(chosen, (c for c in came if isinstance(c, Query)), strict=True))
 
 
 def rankings(items: list[Item], index: Index) -> dict[str, Ranking]:
@@ -126,7 +137,7 @@ def main() -> None:
     items, _ = load()
     index = Index(items)
     warm = time.perf_counter()
-    asked = [(label, query_of(label)) for label in labels() if not (args.tuning and label.held_out)]
+    asked = ask([x for x in labels() if not (args.tuning and x.held_out)])
     read = time.perf_counter()
     groups = {
         "tuning": [a for a in asked if not a[0].held_out],

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from corpus.catalog import load
-from tests.retrieval.benchmark import QUERIES, Label, Measured, labels, measure, query_of, rankings
+from tests.retrieval.benchmark import QUERIES, Label, Measured, ask, labels, measure, rankings
 from translator.retrieval.index import Index
 from translator.retrieval.rank import exemplars
 from translator.retrieval.read import Query
@@ -15,7 +15,7 @@ from translator.retrieval.read import Query
 
 @pytest.fixture(scope="module")
 def asked() -> list[tuple[Label, Query]]:
-    return [(label, query_of(label)) for label in labels()]
+    return ask(labels())
 
 
 @pytest.fixture(scope="module")

@@ -71,8 +71,7 @@ def search_for(path: str, settings: Settings, items: Sequence[Item], most: int =
         embed = embedder(settings)
         for query in asked:
             parts = parts_of(query, index, embed=embed, sink=sink)
-            ranked = [r for r in ordered(parts, index, Weights()) if r.score > 0]
-            chosen = diverse(ranked, most)
+            chosen = diverse(ordered(parts, index, Weights()), most)
             hits = tuple(Hit(r, reasons(query, r.document, index)) for r in chosen)
             searched.kernels.append(Found(query, hits))
     searched.problems = [Finding.of(d) for d in sink.items]

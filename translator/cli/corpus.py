@@ -113,7 +113,7 @@ def search(
     include: Include = None,
     define: Define = None,
     std: Std = None,
-    most: Annotated[int | None, typer.Option("--most", metavar="N", help="Entries shown.")] = None,
+    most: Annotated[int | None, typer.Option("--most", metavar="N", help="Entries shown at most.")] = None,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="With --for: the kernel's facts, and what scores are made of."),

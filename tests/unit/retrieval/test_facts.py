@@ -9,7 +9,7 @@ import pytest
 from translator.diag.diagnostic import Sink
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput
 from translator.retrieval.facts import table
-from translator.retrieval.read import Query, of_text, queries
+from translator.retrieval.read import Query, of_text, queries, query_of
 
 SUMS = """\
 // sums of rows
@@ -76,6 +76,14 @@ def test_several_instantiations_are_one_query_and_names_choose(tmp_path: Path) -
     )
     assert [q.kernel for q in read(tmp_path, text)] == ["a", "b"]
     assert [q.kernel for q in read(tmp_path, text, kernels=("b",))] == ["b"]
+
+
+def test_one_kernel_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(SUMS + "__global__ void other() {}\n")
+    found, sink = query_of(str(tmp_path / "k.cu"), "sums"), Sink()
+    assert found is not None and found.kernel == "sums" and "block reduction" in found.facts.idioms
+    assert query_of(str(tmp_path / "k.cu"), "nobody", sink=sink) is None
+    assert [d.code for d in sink.items] == ["CP1015"]
 
 
 def test_wrong_names_and_files_are_the_frontends_errors(tmp_path: Path) -> None:

@@ -110,8 +110,10 @@ def test_of_one_structure_two_at_most(items: list[Item]) -> None:
     twice = [found[0], found[0].__class__(found[0].document, found[0].score, ()), found[1], found[2]]
     twice = [Ranked(r.document, s, ()) for r, s in zip(twice, (0.9, 0.85, 0.8, 0.7), strict=True)]
     assert [r.score for r in diverse(twice, 3)] == [0.9, 0.85, 0.7]
-    far = [*twice[:3], Ranked(twice[3].document, 0.3, ())]
+    far = [*twice[:3], Ranked(twice[3].document, 0.39, ())]
     assert [r.score for r in diverse(far, 3)] == [0.9, 0.85, 0.8], "another is not nearly as good"
+    weak = [twice[0], Ranked(twice[3].document, 0.35, ())]
+    assert [r.score for r in diverse(weak, 3)] == [0.9], "too little in common"
 
 
 def test_a_twin_is_read_once_and_again_when_it_changes(
