@@ -106,7 +106,7 @@ def rankings(items: list[Item], index: Index) -> dict[str, Ranking]:
     return {
         "facts + BM25 (ours)": ours(Weights()),
         "plain BM25 (search by words)": words,
-        "text of all fields, no facts": ours(
+        "text, facts as words only": ours(
             Weights(**{**none, "twin": text.twin, "kernel": text.kernel, "said": text.said})
         ),
         "text of twins only": ours(Weights(**{**none, "twin": 1.0})),
