@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from corpus.bm25 import Bm25
 from corpus.catalog import KERNEL, NOTES, TWIN, Item
@@ -41,9 +42,13 @@ def said(item: Item) -> str:
 
 
 def _document(item: Item) -> Counter[str]:
-    source = own_text(item.text(KERNEL))
-    found = Counter(words(source) + words(item.text(TWIN)) + words(item.text(NOTES)))
-    for w in words(said(item)):
+    return _counted(said(item), *(item.text(name) for name in (KERNEL, TWIN, NOTES)))
+
+
+@lru_cache(maxsize=512)
+def _counted(own: str, kernel: str, twin: str, notes: str) -> Counter[str]:
+    found = Counter(words(own_text(kernel)) + words(twin) + words(notes))
+    for w in words(own):
         found[w] += _SAID
     return found
 

@@ -300,6 +300,7 @@ NAMES = (
     "report",
     "corpus",
     "corpus-search",
+    "corpus-search-for",
     "corpus-show",
     "run",
     "runs",
@@ -310,9 +311,18 @@ NAMES = (
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
     if name.startswith("corpus"):
-        from translator.batch.corpus_documents import CorpusDocument, SearchDocument, ShowDocument
+        from translator.batch.corpus_documents import (
+            CorpusDocument,
+            SearchDocument,
+            SearchForDocument,
+            ShowDocument,
+        )
 
-        corpus: dict[str, type[BaseModel]] = {"corpus-search": SearchDocument, "corpus-show": ShowDocument}
+        corpus: dict[str, type[BaseModel]] = {
+            "corpus-search": SearchDocument,
+            "corpus-search-for": SearchForDocument,
+            "corpus-show": ShowDocument,
+        }
         model: type[BaseModel] = corpus.get(name, CorpusDocument)
     elif name == "api":
         from translator.api_document import ApiDocument

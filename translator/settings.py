@@ -61,6 +61,7 @@ class Settings:
     seconds: float = 1800.0  # of the whole loop, per kernel
     candidates: int = 1  # attempts side by side, per kernel
     request_timeout: float = 600.0  # one answer of the model
+    embedding_model: str = ""  # of the same endpoint, ranks corpus entries by meaning too; "" for none
 
     @property
     def workers(self) -> int:

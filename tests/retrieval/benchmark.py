@@ -1,13 +1,14 @@
 """How often the right entry comes first, or among the first three: `python -m tests.retrieval.benchmark`.
 
-Queries are CUDA kernels written apart from the corpus's twins; `labels.toml` names the right entries. Entries
-count whether they are proven or not, so that numbers move with the ranking only. A third of the queries is held
-out: measured, never looked at while anything is set.
+Queries are CUDA kernels written apart from the corpus's twins; `labels.toml` names the right entries.
+Entries count whether they are proven or not, so that numbers move with the ranking only. A third of the
+queries is held out: measured, never looked at while anything is set.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import tomllib
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from corpus.catalog import Item, load
 from corpus.search import search
+from translator.batch import fanout
 from translator.diag.diagnostic import Sink
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput
 from translator.retrieval.index import Index
@@ -38,8 +40,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Over some queries: how often a primary answer is first, is among three, or any right one is among three;
-    `mrr` the mean of one over the primary's place."""
+    """Over some queries: how often a primary answer is `first`, is among `three`, or any right one is; and
+    `mrr`, the mean of one over the primary's place."""
 
     count: int
     first: float
@@ -69,6 +71,15 @@ def query_of(label: Label) -> Query:
     return found
 
 
+def ask(chosen: list[Label]) -> list[tuple[Label, Query]]:
+    """Each label with its query, read in a few processes."""
+    jobs = len(os.sched_getaffinity(0))
+    came = fanout.run(chosen, query_of, jobs=jobs, timeout=300.0)
+    lost = [c for c in came if isinstance(c, fanout.Lost)]
+    assert not lost, lost
+    return list(zip(chosen, (c for c in came if isinstance(c, Query)), strict=True))
+
+
 def rankings(items: list[Item], index: Index) -> dict[str, Ranking]:
     """What is compared, by name."""
 
@@ -95,7 +106,9 @@ def rankings(items: list[Item], index: Index) -> dict[str, Ranking]:
     return {
         "facts + BM25 (ours)": ours(Weights()),
         "plain BM25 (search by words)": words,
-        "text of all fields, no facts": ours(Weights(**{**none, "twin": text.twin, "kernel": text.kernel, "said": text.said})),
+        "text, facts as words only": ours(
+            Weights(**{**none, "twin": text.twin, "kernel": text.kernel, "said": text.said})
+        ),
         "text of twins only": ours(Weights(**{**none, "twin": 1.0})),
         "text of kernels only": ours(Weights(**{**none, "kernel": 1.0})),
         "facts only": ours(Weights(**{**none, "facts": 1.0})),
@@ -124,9 +137,12 @@ def main() -> None:
     items, _ = load()
     index = Index(items)
     warm = time.perf_counter()
-    asked = [(label, query_of(label)) for label in labels() if not (args.tuning and label.held_out)]
+    asked = ask([x for x in labels() if not (args.tuning and x.held_out)])
     read = time.perf_counter()
-    groups = {"tuning": [a for a in asked if not a[0].held_out], "held out": [a for a in asked if a[0].held_out]}
+    groups = {
+        "tuning": [a for a in asked if not a[0].held_out],
+        "held out": [a for a in asked if a[0].held_out],
+    }
     groups["all"] = asked
     print(f"{'':30}{'queries':>9} {'n':>3}  recall@1  recall@3  right@3   MRR")
     compared = rankings(items, index)
@@ -135,11 +151,13 @@ def main() -> None:
             if some and not (args.tuning and group != "tuning"):
                 m = measure(ranking, some)
                 print(
-                    f"{name:30}{group:>9} {m.count:>3}  {m.first:8.3f}  {m.three:8.3f}  {m.any_three:7.3f} {m.mrr:5.3f}"
+                    f"{name:30}{group:>9} {m.count:>3}  {m.first:8.3f}  {m.three:8.3f}"
+                    f"  {m.any_three:7.3f} {m.mrr:5.3f}"
                 )
     done = time.perf_counter()
     print(
-        f"twins {warm - begin:.1f} s, queries {read - warm:.1f} s, rankings {done - read:.1f} s", file=sys.stderr
+        f"twins {warm - begin:.1f} s, queries {read - warm:.1f} s, rankings {done - read:.1f} s",
+        file=sys.stderr,
     )
     if args.wrong:
         ours = compared["facts + BM25 (ours)"]

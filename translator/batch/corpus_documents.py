@@ -11,6 +11,9 @@ from corpus.entry import Proof
 from corpus.problem import Problem
 from corpus.search import Hit
 from translator.batch.corpus_check import Checked
+from translator.batch.corpus_search import Found, Searched
+from translator.batch.corpus_search import Hit as KernelHit
+from translator.outcome import Finding
 
 
 class Document(BaseModel):
@@ -138,3 +141,89 @@ class SearchDocument(Document):
 
     schema_version: Literal[1] = 1
     hits: list[HitEntry]
+
+
+class FindingEntry(Document):
+    """A diagnostic of the search; `line` is 0 where it has no place."""
+
+    code: str
+    severity: Literal["error", "warning", "note"]
+    path: str
+    line: int
+    message: str
+
+    @classmethod
+    def of(cls, f: Finding) -> FindingEntry:
+        return cls(code=f.code, severity=f.severity, path=f.span.path, line=f.span.line, message=f.message)
+
+
+class ExemplarEntry(Document):
+    """An entry for a kernel. `reasons` are in words; `parts` of the score lie between 0 and 1, by name."""
+
+    id: str
+    family: str
+    summary: str
+    score: float
+    reasons: list[str]
+    parts: dict[str, float]
+
+    @classmethod
+    def of(cls, h: KernelHit) -> ExemplarEntry:
+        e = h.item.entry
+        return cls(
+            id=e.id,
+            family=e.family,
+            summary=e.summary,
+            score=h.ranked.score,
+            reasons=list(h.reasons),
+            parts=dict(h.ranked.parts),
+        )
+
+
+class KernelEntry(Document):
+    """One kernel, its facts, and the entries that it can be ported after, best first. `origin` is `model`, or
+    `text` where the frontend refused it with `refused_by`."""
+
+    source: str
+    kernel: str
+    origin: Literal["model", "text"]
+    refused_by: list[str]
+    idioms: list[str]
+    access: list[str]
+    sync: list[str]
+    dtypes: list[str]
+    arch: str
+    hits: list[ExemplarEntry]
+
+    @classmethod
+    def of(cls, f: Found) -> KernelEntry:
+        facts = f.query.facts
+        return cls(
+            source=f.query.path,
+            kernel=facts.kernel,
+            origin=facts.origin,
+            refused_by=list(facts.refused_by),
+            idioms=list(facts.idioms),
+            access=list(facts.access),
+            sync=list(facts.sync),
+            dtypes=list(facts.dtypes),
+            arch=facts.arch,
+            hits=[ExemplarEntry.of(h) for h in f.hits],
+        )
+
+
+class SearchForDocument(Document):
+    """What `corpus search --for` prints."""
+
+    schema_version: Literal[1] = 1
+    exit_code: int
+    kernels: list[KernelEntry]
+    problems: list[FindingEntry]
+
+    @classmethod
+    def of(cls, s: Searched) -> SearchForDocument:
+        return cls(
+            exit_code=s.exit_code,
+            kernels=[KernelEntry.of(f) for f in s.kernels],
+            problems=[FindingEntry.of(f) for f in s.problems],
+        )

@@ -179,19 +179,25 @@ def _ask(run: Run, parts: Sequence[Part], tell: Tell, again: bool = True) -> lis
     return came
 
 
-def _lost(run: Run, path: str, why: fanout.Lost) -> Ported:
-    """What is said of a unit whose process raised, died or ran out of time."""
+def lost_reading(path: str, why: fanout.Lost, settings: Settings) -> Diagnostic:
+    """What is said of a unit whose process raised (CP0001), died (CP1016) or ran out of time (CP0004)."""
     span = Span(path)
     if why.why == "died" and why.foreign:
         reason = f"{why.text} while libclang read it"
-        return Ported(_problem(Diagnostic("CP1016", span, (("path", path), ("reason", reason)))))
+        return Diagnostic("CP1016", span, (("path", path), ("reason", reason)))
     if why.why == "timeout":
-        seconds = fanout.FOREIGN_SECONDS if why.foreign else run.settings.unit_timeout
-        args = (("seconds", f"{seconds:g}"), ("what", f"reading {path}"))
-        return Ported(replace(_problem(Diagnostic("CP0004", span, args)), status="TIMEOUT"))
-    what = why.text.strip().splitlines()[-1]
-    found = replace(_problem(Diagnostic("CP0001", span, (("what", what),))), status="CRASHED")
-    return Ported(found, bug=why.text)
+        seconds = fanout.FOREIGN_SECONDS if why.foreign else settings.unit_timeout
+        return Diagnostic("CP0004", span, (("seconds", f"{seconds:g}"), ("what", f"reading {path}")))
+    return Diagnostic("CP0001", span, (("what", why.text.strip().splitlines()[-1]),))
+
+
+def _lost(run: Run, path: str, why: fanout.Lost) -> Ported:
+    found = lost_reading(path, why, run.settings)
+    status = {"CP0001": "CRASHED", "CP0004": "TIMEOUT"}.get(found.code)
+    outcome = _problem(found)
+    if status is not None:
+        outcome = replace(outcome, status=status)
+    return Ported(outcome, bug=why.text if status == "CRASHED" else "")
 
 
 def _problem(d: Diagnostic) -> Outcome:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from translator.cli.options import Device, Json, numbers
+from translator.cli.options import Define, Device, Include, Json, Kernel, Std, numbers
 
 if TYPE_CHECKING:
     from corpus.catalog import Item
@@ -104,12 +104,36 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = Fal
 
 
 @app.command("search")
-def search(words: Annotated[list[str], typer.Argument(metavar="WORD")], as_json: Json = False) -> int:
-    """Proven entries that fit the words best; others can't be found."""
+def search(
+    words: Annotated[list[str] | None, typer.Argument(metavar="[WORD]")] = None,
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="FILE.cu", help="Entries to port its kernels after.")
+    ] = None,
+    kernel: Kernel = None,
+    include: Include = None,
+    define: Define = None,
+    std: Std = None,
+    most: Annotated[int | None, typer.Option("--most", metavar="N", help="Entries shown at most.")] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With --for: the kernel's facts, and what scores are made of."),
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Proven entries that fit words, or a CUDA kernel, best; others can't be found."""
+    if bool(words) == (for_ is not None):
+        raise typer.BadParameter("give either words or --for FILE.cu", param_hint="WORD")
+    if most is not None and most < 1:
+        raise typer.BadParameter("it takes 1 or more", param_hint="--most")
+    if for_ is not None:
+        given = {"kernels": kernel, "include": include, "define": define, "std": std}
+        return _search_for(for_, given, most or 3, explain, as_json)
+    if explain or kernel or include or define or std:
+        raise typer.BadParameter("it goes with --for FILE.cu", param_hint="--explain, -k, -I, -D, --std")
     from corpus.catalog import load, retrievable
     from corpus.search import search as ranked
 
-    hits = ranked(" ".join(words), retrievable(load()[0]))
+    hits = ranked(" ".join(words or ()), retrievable(load()[0]), most or 10)
     if as_json:
         from translator.batch.corpus_documents import HitEntry, SearchDocument
         from translator.documents import to_json
@@ -122,6 +146,40 @@ def search(words: Annotated[list[str], typer.Argument(metavar="WORD")], as_json:
     if not hits:
         typer.echo("nothing proven fits", err=True)
     return 0
+
+
+def _search_for(path: str, given: Mapping[str, object], most: int, explain: bool, as_json: bool) -> int:
+    from corpus.catalog import load
+    from translator.batch.corpus_search import search_for
+    from translator.settings import load as load_settings
+
+    searched = search_for(path, load_settings(given), load()[0], most)
+    if as_json:
+        from translator.batch.corpus_documents import SearchForDocument
+        from translator.documents import to_json
+
+        typer.echo(to_json(SearchForDocument.of(searched)))
+        return searched.exit_code
+    for f in searched.problems:
+        typer.echo(f"{f.code}: {f.span}: {f.message}" if f.span.path else f"{f.code}: {f.message}", err=True)
+    for found in searched.kernels:
+        facts = found.query.facts
+        typer.echo(f"{found.query.path}: {facts.kernel}")
+        if explain:
+            why = f", as the frontend refuses it: {', '.join(facts.refused_by)}" if facts.refused_by else ""
+            typer.echo(f"  facts from its {facts.origin}{why}")
+            for name in ("idioms", "access", "sync", "dtypes"):
+                typer.echo(f"    {name}: {', '.join(getattr(facts, name)) or 'none seen'}")
+            typer.echo(f"    arch: {facts.arch or 'any'}")
+        for h in found.hits:
+            typer.echo(f"  {h.item.entry.family}/{h.item.entry.id}: {h.item.entry.summary}")
+            typer.echo(f"    {'; '.join(h.reasons)}")
+            if explain:
+                parts = ", ".join(f"{name} {value:.2f}" for name, value in h.ranked.parts)
+                typer.echo(f"    score {h.ranked.score:.3f}: {parts}")
+        if not found.hits:
+            typer.echo("nothing proven fits", err=True)
+    return searched.exit_code
 
 
 @app.command("check")

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from translator.retrieval.normal import closing, expanded, macros, normal, tokens
 
-_NO_FUNCTIONS = frozenset("if for while switch return sizeof catch decltype alignof".split())
+_NO_FUNCTIONS = frozenset(
+    ("if", "for", "while", "switch", "return", "sizeof", "catch", "decltype", "alignof")
+)
 
 
 @dataclass(frozen=True, slots=True)

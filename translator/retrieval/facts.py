@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Ids of the rows that hold, by kind and in the table's order. `sync` is ("none",) where threads never meet.
+    """Ids of the rows that hold, by kind, in the table's order. `sync` is ("none",) where threads never meet.
 
     `dtypes` are element types seen, in the DSL's short names; `arch` the least target that has what is used,
     "" where any has. `origin` says whether a model was made; `refused_by` why not, as codes.
@@ -107,6 +107,7 @@ def _strings(value: object) -> list[str]:
 
 # How far apart the parts of one idiom may stand: without a bound, long kernels would take long.
 _NEAR = ".{0,2500}"
+_LONGEST = 100_000  # characters of a normal form that are looked at
 _VALUE = r"[A-Za-z_@]\w*(?: (?:\.|->) \w+| \[ (?:[^\[\];]|\[ [^\[\];]* \])* \])*"
 
 
@@ -148,6 +149,7 @@ def of_normal(
 ) -> Facts:
     """Facts of a normal form; `source` is text that may name what the form has lost, such as assembly."""
     held: dict[str, Row] = {}
+    text = text[:_LONGEST]
     for row in table():
         if row.holds(text, set(held)):
             held[row.id] = row

@@ -1,4 +1,4 @@
-"""The corpus as it is asked: facts of each entry's twin, and the words of its twin, its kernel and its entry."""
+"""The corpus as it is asked: facts of each entry's twin; words of its twin, of its kernel and of itself."""
 
 from __future__ import annotations
 

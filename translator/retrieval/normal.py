@@ -8,7 +8,10 @@ coordinates carry the name of their role: `@tid` in the block, `@lane`, `@warp`,
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 
 _TOKEN = re.compile(
     r"(?:threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*[xyz]\b|[^\W\d]\w*|0[xX][0-9a-fA-F]+[uUlL]*"
@@ -19,15 +22,12 @@ _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\(([^)\n]*)\))?[ \t]*(.*)$", re.M)
 _CONSTANT = re.compile(r"\b(?:constexpr|const)\s+[\w ]*?\b(\w+)\s*=\s*(\d+)\s*[;,]")
 
-QUALIFIERS = frozenset(
-    "const volatile restrict __restrict__ __restrict inline __forceinline__ __inline__ __device__ __host__"
-    " static constexpr extern register typename auto __launch_bounds__ std".split()
-)
-TYPES = frozenset(
-    "float double int unsigned long short char bool half half2 __half __half2 bf16 __nv_bfloat16"
-    " __nv_bfloat162 size_t signed int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t"
-    " __nv_fp8_e4m3 __nv_fp8_e5m2 scalar_t floatX".split()
-)
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """Words of a list in `cpp.toml`."""
+    text = files("translator.retrieval").joinpath("cpp.toml").read_text(encoding="utf-8")
+    return frozenset(w for line in tomllib.loads(text)[name] for w in line.split())
 
 
 def tokens(text: str) -> list[str]:
@@ -60,6 +60,9 @@ def macros(text: str) -> dict[str, tuple[list[str] | None, list[str]]]:
     return found
 
 
+_MOST = 200_000  # tokens that macros may grow to; what comes after is left out
+
+
 def expanded(
     code: list[str], table: dict[str, tuple[list[str] | None, list[str]]], depth: int = 4
 ) -> list[str]:
@@ -68,7 +71,7 @@ def expanded(
         return code
     made: list[str] = []
     changed, k = False, 0
-    while k < len(code):
+    while k < len(code) and len(made) < _MOST:
         entry = table.get(code[k])
         declared = entry is not None and k + 1 < len(code) and code[k + 1] == "="
         if entry is None or declared or (entry[0] is not None and code[k + 1 : k + 2] != ["("]):
@@ -120,7 +123,7 @@ def _split(code: list[str]) -> list[list[str]]:
 
 def normal(code: Iterable[str], types: frozenset[str] = frozenset()) -> str:
     """The normal form of tokens; `types` are names of types beside C's own, such as template parameters."""
-    text = " ".join(_converted(list(code), TYPES | types))
+    text = " ".join(_converted(list(code), _listed("types") | types))
     text = f" {text} "
     for _ in range(3):
         text = re.sub(r"\( (\S+(?: \[ [^\[\]()]* \])?) \)", _unwrapped, text)
@@ -137,14 +140,13 @@ def _unwrapped(m: re.Match[str]) -> str:
 def _converted(code: list[str], types: frozenset[str]) -> list[str]:
     """Without qualifiers and conversions; the types of declarations stay."""
     made: list[str] = []
+    qualifiers = _listed("qualifiers")
     k = 0
     while k < len(code):
         t, following = code[k], code[k + 1 : k + 2]
         if t in ("static_cast", "reinterpret_cast", "const_cast") and following == ["<"]:
             k = closing(code, k + 1) + 1
-        elif t in QUALIFIERS or t == "::":
-            k += 1
-        elif t in types and following == ["("]:
+        elif t in qualifiers or t == "::" or (t in types and following == ["("]):
             k += 1
         elif t == "(" and (end := _cast(code, k, types)):
             k = end
@@ -156,14 +158,14 @@ def _converted(code: list[str], types: frozenset[str]) -> list[str]:
 
 def _cast(code: list[str], at: int, types: frozenset[str]) -> int:
     """The index after `(T)` or `(T*)` at `at` where it converts what follows, else 0."""
-    k = at + 1
-    while k < len(code) and (code[k] in types or code[k] in QUALIFIERS or code[k] in ("*", "&")):
+    k, qualifiers = at + 1, _listed("qualifiers")
+    while k < len(code) and (code[k] in types or code[k] in qualifiers or code[k] in ("*", "&")):
         k += 1
     if k >= len(code) - 1 or code[k] != ")" or not any(t in types for t in code[at + 1 : k]):
         return 0
     after, before = code[k + 1], code[at - 1] if at else ""
     is_value = after[0].isalnum() or after[0] in "_(&*-.~!"
-    return k + 1 if is_value and not re.match(r"[A-Za-z_]\w*$|[\])]", before) or before == "return" else 0
+    return k + 1 if (is_value and not re.match(r"[A-Za-z_]\w*$|[\])]", before)) or before == "return" else 0
 
 
 # ---- roles of thread coordinates
@@ -180,7 +182,7 @@ _ROLES = tuple(
         (rf"blockIdx\.x \* (?:blockDim\.x|{_N}) \+ @tid", "@gtid"),
         (r"blockDim\.x \* blockIdx\.x \+ @tid", "@gtid"),
         (r"@tid \+ blockIdx\.x \* blockDim\.x|@tid \+ blockDim\.x \* blockIdx\.x", "@gtid"),
-        (r"\( (@\w+) \)", r"\1"),
+        (r"(?<![\w\]>)] )\( (@\w+) \)", r"\1"),
         (r"@gtid (?:/ 32\b|>> 5\b|/ warpSize)", "@gwarp"),
         (r"@gtid / (?:2|4|8|16)\b", "@gsub"),
         (r"blockIdx\.x \* \( blockDim\.x (?:/ 32|>> 5|/ warpSize) \) \+ @warp", "@gwarp"),
@@ -222,9 +224,10 @@ def _definitions(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for m in _DEFINITION.finditer(text):
         name, meaning = m[1], m[2].strip()
-        if re.fullmatch(r"@\w+|blockIdx\.[xyz]|threadIdx\.y|blockDim\.x", meaning) and not re.search(
-            rf"\b{name} (?:[-+*/%&|^]|<<|>>)?= (?!{re.escape(meaning)} [;,])|\b{name} (?:\+\+|--)|(?:\+\+|--) {name}\b",
-            text,
-        ):
+        if not re.fullmatch(r"@\w+|blockIdx\.[xyz]|threadIdx\.y|blockDim\.x", meaning):
+            continue
+        assigned = rf"\b{name} (?:[-+*/%&|^]|<<|>>)?= (?!{re.escape(meaning)} [;,])"
+        counted = rf"\b{name} (?:\+\+|--)|(?:\+\+|--) {name}\b"
+        if not re.search(f"{assigned}|{counted}", text):
             found[name] = meaning
     return found

@@ -22,7 +22,7 @@ _CONDITIONAL, _ASSIGN, _COMMA, _PREFIX, _ATOM = 2, 1, 0, 13, 15
 
 
 def plain(model: KernelModel) -> str:
-    """Functions first, then the kernel; the rank of a thread in its block is `block_thread_rank()`, unwritten."""
+    """Functions first, then the kernel; `block_thread_rank()` of cooperative groups is not written out."""
     functions = [f for f in model.functions if f.name != "block_thread_rank"]
     return "\n".join(_function(f) for f in (*functions, model.kernel))
 

@@ -19,6 +19,7 @@ from translator.retrieval.tokens import code_words, plain_words
 ALIKE = 0.5
 # What stands for a third of one structure must be this good beside it.
 _NEAR = 0.5
+_WORTH = 0.4  # of the best score: what has less in common teaches nothing about this kernel
 _TOLD = 4  # shared facts, and shared words, that a reason names
 
 
@@ -79,7 +80,7 @@ def exemplars(
     usable = retrievable(list(items)) if proven else list(items)
     index = Index(usable)
     ranked = rank(query, index, embed=embed, sink=sink)
-    chosen = diverse([r for r in ranked if r.score > 0], most)
+    chosen = diverse(ranked, most)
     return [Exemplar(r.document.item, r.score, reasons(query, r.document, index)) for r in chosen]
 
 
@@ -126,9 +127,10 @@ def ordered(parts: dict[str, list[float]], index: Index, weights: Weights) -> li
 
 
 def diverse(ranked: Sequence[Ranked], most: int) -> list[Ranked]:
-    """The best `most`, but of kernels of one structure two at most while another is nearly as good."""
+    """At most the best `most`: of kernels of one structure two, while another is nearly as good; none that is
+    far from the best."""
     chosen: list[Ranked] = []
-    left = list(ranked)
+    left = [r for r in ranked if r.score > 0 and r.score >= _WORTH * ranked[0].score]
     while left and len(chosen) < most:
         best = left[0]
         if _alike(best, chosen) >= 2:

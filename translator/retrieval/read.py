@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from corpus.expand import spec_of
 from corpus.problem import CorpusError
 from translator.diag.diagnostic import Sink
 from translator.frontend.build import build_model
-from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, read_text
+from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect, read_text
 from translator.frontend.project import KernelReading, read_units
 from translator.model.kernel import KernelModel
 from translator.retrieval.device_text import TextKernel, kernels
@@ -66,6 +66,17 @@ def queries(inputs: Inputs, options: ReadOptions, sink: Sink) -> list[Query]:
             if made is not None:
                 found.setdefault((d.span.path, name), made)
     return list(found.values())
+
+
+def query_of(
+    path: str, kernel: str, options: ReadOptions | None = None, sink: Sink | None = None
+) -> Query | None:
+    """One kernel of one file by its name, with or without namespaces; None where it has none, and `sink` says
+    why. Reads in this process: for sources that were read before."""
+    sink = Sink() if sink is None else sink
+    options = replace(options or ReadOptions(), kernels=(kernel,))
+    found = queries(collect([path], options, sink), options, sink)
+    return found[0] if found else None
 
 
 def of_text(kernel: str, source: str, path: str = "") -> Query | None:

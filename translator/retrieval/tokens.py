@@ -26,7 +26,7 @@ def _table() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
 def code_words(text: str) -> list[str]:
     """The words of CUDA or kernel text, comments included, in order and with repetitions.
 
-    A builtin such as `__shfl_xor_sync` gives itself and its parts; what is short for something gives that too.
+    A builtin such as `__shfl_xor_sync` gives itself and its parts, an abbreviation what it is short for too.
     """
     noise, short = _table()
     found: list[str] = []
