@@ -56,7 +56,17 @@ FORMAT = 1
 DISTRIBUTION = "nvidia-cutlass-dsl"
 _FEW = 20  # members
 # Importable, but no part of what kernels are written with: never a name to suggest.
-_INTERNAL = ("base_dsl", "cutlass_dsl", "compiler", "impl_utils", "experimental", "jax", "core", "metadata")
+_INTERNAL = (
+    "base_dsl",
+    "cutlass_dsl",
+    "compiler",
+    "impl_utils",
+    "experimental",
+    "jax",
+    "core",
+    "metadata",
+    "torch",
+)
 _Json = dict[str, Any]
 
 
@@ -221,6 +231,11 @@ def _named(reader: Reader) -> None:
     objects, cute = reader.objects, reader.modules.get("cutlass.cute")
     starts = [("cute", cute), ("cutlass", reader.modules[ROOT])]
     level = [(name, at) for name, at in starts if at is not None]
+    math = reader.modules.get("cutlass.cute.math")
+    if math is not None:  # its functions are members of cute too, less plainly
+        for member, held in objects[math].get("m", {}).items():
+            if not member.startswith("_") and objects[held]["k"] == "function":
+                objects[held]["n"] = f"cute.math.{member}"
     numeric = reader.modules.get("cutlass.base_dsl.typing")
     types_at = set(objects[numeric].get("m", {}).values()) if numeric is not None else set()
     spread: set[int] = set()
