@@ -18,8 +18,10 @@ from translator.grounding.suggest import isms
 
 pytestmark = pytest.mark.dsl
 ROOT = Path(__file__).parents[2]
-ROWS: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "inventions.toml").read_text())["invention"]
-DRAFT = '''import cutlass
+ROWS: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "inventions.toml").read_text())[
+    "invention"
+]
+DRAFT = """import cutlass
 import cutlass.cute as cute
 from cutlass.cute.nvgpu import cpasync
 {top}
@@ -37,7 +39,7 @@ def kernel(gX: cute.Tensor, gY: cute.Tensor, n: cutlass.Int32):
 @cute.jit
 def run(gX: cute.Tensor, gY: cute.Tensor, n: cutlass.Int32):
     kernel(gX, gY, n).launch(grid=(1, 1, 1), block=(32, 1, 1))
-'''
+"""
 TOP, BODY = 4, 12
 
 

@@ -45,8 +45,10 @@ class Api:
         for k, part in enumerate(parts[1:], 1):
             if at is None:
                 return None
-            owner, instance = at, False
-            if not self.things.has(at, part):
+            owner = at
+            # of a class, what its instances have says more: subclasses write out what it only promises
+            instance = self.things.kind(at) == "class" and self.things.member(at, part, True) is not None
+            if not instance and not self.things.has(at, part):
                 instance = self.things.kind(at) == "class" and self.things.has(at, part, True)
                 if not instance:
                     return None
