@@ -45,6 +45,7 @@ from verify.dsl_objects import (
     family,
     kind,
     module_members,
+    names_of,
     of_dsl,
     ours,
     own,
@@ -129,7 +130,11 @@ class Reader:
             made["q"] = thing.__qualname__
             _put(made, "m", {n: self.place(v) for n, v in class_members(thing)})
             for key, wrapper in (("st", staticmethod), ("cm", classmethod)):
-                names = [n for n in dir(thing) if isinstance(inspect.getattr_static(thing, n, None), wrapper)]
+                names = [
+                    n
+                    for n in sorted(names_of(thing))
+                    if isinstance(inspect.getattr_static(thing, n, None), wrapper)
+                ]
                 if names := [n for n in names if not dunder(n)]:
                     made[key] = " ".join(names)
             self._classes.append((thing, self._places[id(thing)]))
@@ -167,7 +172,7 @@ class Reader:
                 made["io"] = True
             for base in one.__mro__:
                 names.update(getattr(base, "__annotations__", {}), assigned(base), slots(base))
-            for name in dir(one):
+            for name in names_of(one):
                 if not dunder(name):
                     at = self.place(plain(inspect.getattr_static(one, name, None)))
                     if at not in held.setdefault(name, []):
