@@ -30,6 +30,7 @@ import json
 import os
 import pkgutil
 import platform
+import re
 import sys
 import types
 import warnings
@@ -44,6 +45,7 @@ from verify.dsl_objects import (
     family,
     kind,
     module_members,
+    names_of,
     of_dsl,
     ours,
     own,
@@ -55,8 +57,19 @@ from verify.dsl_signature import describe, returned, signature
 FORMAT = 1
 DISTRIBUTION = "nvidia-cutlass-dsl"
 _FEW = 20  # members
+_NUMERIC = re.compile(r"T?B?Float(\d\w*)?|U?[iI]nt\d+|Boolean|Numeric|Integer")
 # Importable, but no part of what kernels are written with: never a name to suggest.
-_INTERNAL = ("base_dsl", "cutlass_dsl", "compiler", "impl_utils", "experimental", "jax", "core", "metadata")
+_INTERNAL = (
+    "base_dsl",
+    "cutlass_dsl",
+    "compiler",
+    "impl_utils",
+    "experimental",
+    "jax",
+    "core",
+    "metadata",
+    "torch",
+)
 _Json = dict[str, Any]
 
 
@@ -88,7 +101,6 @@ class Reader:
             while self._waiting:  # what only subclasses have
                 thing, at = self._waiting.pop()
                 self._fill(thing, self.objects[at])
-        self._settle()
 
     def _add(self, made: _Json) -> int:
         self.objects.append(made)
@@ -118,7 +130,11 @@ class Reader:
             made["q"] = thing.__qualname__
             _put(made, "m", {n: self.place(v) for n, v in class_members(thing)})
             for key, wrapper in (("st", staticmethod), ("cm", classmethod)):
-                names = [n for n in dir(thing) if isinstance(inspect.getattr_static(thing, n, None), wrapper)]
+                names = [
+                    n
+                    for n in sorted(names_of(thing))
+                    if isinstance(inspect.getattr_static(thing, n, None), wrapper)
+                ]
                 if names := [n for n in names if not dunder(n)]:
                     made[key] = " ".join(names)
             self._classes.append((thing, self._places[id(thing)]))
@@ -136,7 +152,9 @@ class Reader:
         at = self.place(cls)
         if at is not None and "p" in made and getattr(cls, "__new__", None) is object.__new__:
             made["r"] = [at]
-        if own(type(cls), "__getattribute__", type) or hasattr(type(cls), "__getattr__"):
+        meta = type(cls)
+        fabricated = hasattr(meta, "__getattr__") and not issubclass(cls, enum.Enum)
+        if own(meta, "__getattribute__", type) or fabricated:
             made["o"] = True
 
     def _result(self, target: object, made: _Json) -> None:
@@ -149,28 +167,42 @@ class Reader:
         names: set[str] = set()
         held: dict[str, list[int | None]] = {}
         for one in family(cls):
-            if hasattr(one, "__getattr__") or own(one, "__getattribute__", object):
+            fabricated = any("__getattr__" in vars(base) for base in one.__mro__)
+            if fabricated or own(one, "__getattribute__", object):
                 made["io"] = True
             for base in one.__mro__:
                 names.update(getattr(base, "__annotations__", {}), assigned(base), slots(base))
-            for name in dir(one):
+            for name in names_of(one):
                 if not dunder(name):
                     at = self.place(plain(inspect.getattr_static(one, name, None)))
                     if at not in held.setdefault(name, []):
                         held[name].append(at)
         self._held.append((made, sorted({*names, *held}), held))
 
-    def _settle(self) -> None:
-        """Of a method that subclasses write anew, only what all agree on is certain."""
+    def settle(self) -> None:
+        """Of a method that subclasses write anew, what all agree on is certain; its text is the longest."""
         for made, names, held in self._held:
             members: dict[str, int | None] = {}
             for name in names:
                 ats = [at for at in held.get(name, []) if at is not None]
-                same = len({self._taken(at) for at in ats}) == 1 and None not in held[name]
                 results = {tuple(self.objects[at]["r"]) for at in ats if "r" in self.objects[at]}
-                told = next((at for at in ats if "r" in self.objects[at]), ats[0] if ats else None)
-                members[name] = told if same and len(results) <= 1 else None
+                if not ats or None in held[name] or len({self.objects[at]["k"] for at in ats}) > 1:
+                    members[name] = None
+                elif len({self._taken(at) for at in ats}) == 1 and len(results) <= 1:
+                    members[name] = next((at for at in ats if "r" in self.objects[at]), ats[0])
+                else:
+                    members[name] = self._merged(ats, results, f"{made['n']}.{name}" if "n" in made else "")
             _put(made, "i", members)
+
+    def _merged(self, ats: list[int], results: set[tuple[int, ...]], name: str) -> int:
+        made: _Json = {"k": self.objects[ats[0]]["k"]}
+        if len(results) == 1:
+            made["r"] = list(next(iter(results)))
+        if name:
+            made["n"] = name
+            for key in "sd":
+                made[key] = max((self.objects[at].get(key, "") for at in ats), key=len)
+        return self._add(made)
 
     def _taken(self, at: int) -> str:
         made = self.objects[at]
@@ -221,20 +253,21 @@ def _named(reader: Reader) -> None:
     objects, cute = reader.objects, reader.modules.get("cutlass.cute")
     starts = [("cute", cute), ("cutlass", reader.modules[ROOT])]
     level = [(name, at) for name, at in starts if at is not None]
-    numeric = reader.modules.get("cutlass.base_dsl.typing")
-    types_at = set(objects[numeric].get("m", {}).values()) if numeric is not None else set()
+    math = reader.modules.get("cutlass.cute.math")
+    if math is not None:  # its functions are members of cute too, less plainly
+        for member, held in objects[math].get("m", {}).items():
+            if not member.startswith("_") and objects[held]["k"] == "function":
+                objects[held]["n"] = f"cute.math.{member}"
+    root = objects[reader.modules[ROOT]].get("m", {})
     spread: set[int] = set()
     generated = {at for module, at in reader.modules.items() if not of_dsl(module)}
     while level:
         following: list[tuple[str, int]] = []
         for name, at in level:
             made = objects[at]
-            if (
-                name.startswith("cute.")
-                and at in types_at
-                and name.removeprefix("cute.") in objects[reader.modules[ROOT]].get("m", {})
-            ):
-                name = f"cutlass.{name.removeprefix('cute.')}"
+            last = name.removeprefix("cute.")
+            if made["k"] == "class" and _NUMERIC.fullmatch(last) and root.get(last) == at:
+                name = f"cutlass.{last}"
             made.setdefault("n", name)
             if at in spread or made["k"] not in ("module", "class"):
                 continue
@@ -254,6 +287,7 @@ def document() -> _Json:
     reader = Reader()
     reader.read(_names_on_disk())
     _named(reader)
+    reader.settle()
     for made in reader.objects:
         if "n" in made:
             made.pop("q", None)

@@ -72,8 +72,13 @@ def _spelt(module: types.ModuleType) -> set[str]:
     return {t for t in texts if t.isidentifier()}
 
 
+def names_of(cls: type) -> set[str]:
+    """What `dir` says, and what it leaves out: an enumeration's methods."""
+    return {*dir(cls), *(name for base in cls.__mro__ for name in vars(base))}
+
+
 def class_members(cls: type) -> Iterator[tuple[str, object]]:
-    for name in sorted({*dir(cls), *dir(type(cls))}):
+    for name in sorted({*names_of(cls), *dir(type(cls))}):
         if dunder(name):
             continue
         held = inspect.getattr_static(cls, name, None)

@@ -45,14 +45,18 @@ class Api:
         for k, part in enumerate(parts[1:], 1):
             if at is None:
                 return None
-            owner, instance = at, False
-            if not self.things.has(at, part):
+            owner = at
+            # of a class, what its instances have says more: subclasses write out what it only promises
+            instance = self.things.kind(at) == "class" and self.things.member(at, part, True) is not None
+            if not instance and not self.things.has(at, part):
                 instance = self.things.kind(at) == "class" and self.things.has(at, part, True)
                 if not instance:
                     return None
             at = self.things.member(at, part, instance)
             if at is None and k < len(parts) - 1:
                 return None
+        if parts[:2] == ["cutlass", "cute"]:
+            parts = parts[1:]
         if at is None:
             return ApiEntry(self._shown(parts, owner), "value", "", "") if owner is not None else None
         return self._entry(at, self._shown(parts, owner))
@@ -73,16 +77,16 @@ class Api:
     def _shown(self, parts: list[str], owner: int | None) -> str:
         """The shortest name: that of what it is a member of, and its own."""
         held = self.things.name(owner) if owner is not None else ""
-        return f"{held}.{parts[-1]}" if held else ".".join(parts)
+        shorter = held and held.count(".") + 1 < len(parts) - 1
+        return f"{held}.{parts[-1]}" if shorter else ".".join(parts)
 
     def _entry(self, at: int, name: str) -> ApiEntry:
         things = self.things
         doc = things.text(at, "d")
         summary = " ".join(doc.partition("\n\n")[0].split())
         own = things.name(at)
-        shown = own if own and own.rpartition(".")[2] == name.rpartition(".")[2] else name
-        if things.kind(at) == "property":  # one function may be the property of many classes
-            shown = name
+        same = own.rpartition(".")[2] == name.rpartition(".")[2] and things.kind(at) != "property"
+        shown = own if same and own.count(".") < name.count(".") else name
         return ApiEntry(shown, things.kind(at), things.text(at, "s"), summary, doc, things.text(at, "x"))
 
 

@@ -97,6 +97,7 @@ class _Check:
         }
         self._guarded = set(self._guards())
         self._annotations = set(self._of_annotations())
+        self._roots = {n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
 
     def found(self) -> Iterator[Unknown]:
         for node, scope in self._scopes.walk(self._tree, self._scopes.module):
@@ -249,6 +250,9 @@ class _Check:
         words = "the module neither defines nor imports it"
         if exact:
             yield Unknown(name, *_place(node), "import", tuple(exact), words)
+            return
+        if node in self._roots:  # `tl.program_id`: a module that is not there
+            yield Unknown(name, *_place(node), "import", (), words)
             return
         block, known = self._blocks.nearest(name, 2), self._api.nearest(name, _MOST)
         table = isms().get(name)
