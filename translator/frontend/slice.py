@@ -19,6 +19,7 @@ _CUB = re.compile(r"(Block|Warp)(Reduce|Scan|Load|Store|RadixSort|Exchange|Shuff
 _MARK = DROPPED.encode()
 # What a lambda in device code is anyhow; the compiler takes it by an option of nvcc's only.
 _LAMBDA = re.compile(rb"\[[\w\s,&=*]*\][ \t]*((?:__(?:host|device|forceinline)__[ \t]*)+)(?=[({])")
+_LONG = frozenset({"int64_t", "uint64_t", "intptr_t", "uintptr_t"})
 _CCCL = ("cub/", "cooperative_groups")
 _KEPT = 3
 _chunks: list[tuple[clang.Unit, Chunks]] = []
@@ -243,7 +244,7 @@ def _prelude(record: Record, body: str) -> str:
     asserts = re.search(r"\bassert\s*\(", body) is not None
     if types or std or math or std_types or asserts:
         lines.append("#ifdef __CUDACC_RTC__")
-        fixed = [t for t in types if own and t.endswith("_t") and t != "ssize_t"]
+        fixed = [t for t in types if own and t in _LONG]
         lines += ["#include <cuda/std/cstdint>"] if fixed else []
         lines += [f"typedef {slice_prelude.TYPES[t]} {t};" for t in types if t not in fixed]
         if std or math or std_types:
