@@ -1,4 +1,4 @@
-"""What the task of each kernel in sources/ must say: found by reading the kernels, not by running the tool."""
+"""What the task of each kernel in sources/ must say: found by reading the kernels, not by running it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ EXPECTED = {
     ),
     "scan_blocks": Expected(
         "model", ("CP1118",), (8, 1, 1), 128,
-        {"in": ("in", "i32", 1000), "out": ("out", "i32", 1000), "totals": ("out", "i32", 8)},
+        {"in": ("in", "i32", 1000), "out": ("out", "i32", 1000), "totals": ("out", "i64", 8)},
         {"n": 1000}, ("cub",),
     ),
     "smooth_twice": Expected(
@@ -94,7 +94,10 @@ EXPECTED = {
     ),
     "tile_product": Expected(
         "model", ("CP1110",), (12, 1, 1), 32,
-        {"a": ("in", "f16", 3072), "b": ("in", "f16", 1536), "c": ("in", "f32", 1536), "d": ("out", "f32", 1536)},
+        {
+            "a": ("in", "f16", 3072), "b": ("in", "f16", 1536),
+            "c": ("in", "f32", 1536), "d": ("out", "f32", 1536),
+        },
         {}, ("inline PTX", "tensor core"),
     ),
     "tile_sums": Expected(

@@ -19,6 +19,8 @@ _CUB = re.compile(r"(Block|Warp)(Reduce|Scan|Load|Store|RadixSort|Exchange|Shuff
 _MARK = DROPPED.encode()
 # What a lambda in device code is anyhow; the compiler takes it by an option of nvcc's only.
 _LAMBDA = re.compile(rb"\[[\w\s,&=*]*\][ \t]*((?:__(?:host|device|forceinline)__[ \t]*)+)(?=[({])")
+_LONG = frozenset({"int64_t", "uint64_t", "intptr_t", "uintptr_t"})
+_CCCL = ("cub/", "cooperative_groups")
 _KEPT = 3
 _chunks: list[tuple[clang.Unit, Chunks]] = []
 
@@ -231,7 +233,9 @@ def _close(scopes: tuple[str, ...]) -> list[str]:
 
 def _prelude(record: Record, body: str) -> str:
     words = _words(body)
-    lines = [f"#include <{name}>" for name in _headers(record, words)]
+    headers = _headers(record, words)
+    lines = [f"#include <{name}>" for name in headers]
+    own = any(h.startswith(_CCCL) for h in headers)  # whose 64-bit integers are long long for NVRTC
     types = [t for t in slice_prelude.TYPES if t in words]
     qualified = set(re.findall(r"\bstd\s*::\s*(\w+)", body))
     std = slice_prelude.needed_std(qualified | _using_std(body))
@@ -240,7 +244,9 @@ def _prelude(record: Record, body: str) -> str:
     asserts = re.search(r"\bassert\s*\(", body) is not None
     if types or std or math or std_types or asserts:
         lines.append("#ifdef __CUDACC_RTC__")
-        lines += [f"typedef {slice_prelude.TYPES[t]} {t};" for t in types]
+        fixed = [t for t in types if own and t in _LONG]
+        lines += ["#include <cuda/std/cstdint>"] if fixed else []
+        lines += [f"typedef {slice_prelude.TYPES[t]} {t};" for t in types if t not in fixed]
         if std or math or std_types:
             lines.append("namespace std {")
             lines += [f"using ::{t};" for t in std_types]

@@ -221,3 +221,26 @@ def test_branches_for_clang_are_not_nvcc_s(tmp_path: Path) -> None:
         "__global__ void k(float* x) {\n#ifdef __CUDACC__\n  x[0] = TERM;\n#endif\n}\n"
     )
     assert sliced(tmp_path, text) == "#define TERM 2\n__global__ void k(float* x) {\n\n  x[0] = TERM;\n\n}\n"
+
+
+def test_64_bit_integers_are_those_of_the_headers_that_declare_them(tmp_path: Path) -> None:
+    """`typedef long int64_t` clashes with theirs, which is long long."""
+    body = "__global__ void k(int64_t *x, uint32_t n) { x[n] = n; }\n"
+    plain = sliced(tmp_path, f"#include <cstdint>\n{body}")
+    assert "typedef long int64_t;" in plain
+    groups = "#include <cooperative_groups.h>\n#include <cstdint>\n" + body.replace(
+        "x[n] = n;", "cooperative_groups::this_thread_block().sync(); x[n] = n;"
+    )
+    made = sliced(tmp_path, groups)
+    assert "typedef long int64_t;" not in made
+    assert "#include <cuda/std/cstdint>\n" in made
+    assert "typedef unsigned int uint32_t;" in made
+
+
+def test_an_annotated_lambda_in_device_code_loses_what_it_is_anyhow(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(float *x, float a) {\n"
+        "  auto f = [=] __device__ (float v) { return v * a; };\n  x[0] = f(x[1]); }\n"
+    )
+    made = sliced(tmp_path, text)
+    assert "auto f = [=] (float v) { return v * a; };" in made
