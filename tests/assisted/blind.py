@@ -2,9 +2,9 @@
 
     python -m tests.assisted.blind TASK… --model M [--base-url U] [--out FILE]
 
-TASK is a task folder of `cuteport port --tasks`, or a target. The request has the CUDA source and what must be
-known to be called at all: the function's name, its parameters, that grid and block come with the call. Nothing
-of the corpus, the index of names, the draft, the pitfalls, and no second try.
+TASK is a task folder of `cuteport port --tasks`, or a target. The request has the CUDA source and what must
+be known to be called at all: the function's name, its parameters, that grid and block come with the call.
+Nothing of the corpus, the index of names, the draft, the pitfalls, and no second try.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from verify.spec_file import load_spec
 ASK = """\
 Port this CUDA kernel to NVIDIA's CuTe DSL (Python package nvidia-cutlass-dsl 4.8.1, target {arch}).
 
-Write one file. It defines `{entry}({names}, *, grid, block, smem=0, stream=None)`, which launches the port on the
-stream given, and `compile_{entry}()` (cached), which compiles it with `cute.compile` and returns the compiled
-function. Pointers are passed as integer device addresses or CUDA tensors, `grid` and `block` as tuples of three,
-the stream as an integer handle. Import only cutlass, torch, cuda.bindings and the standard library.
+Write one file. It defines `{entry}({names}, *, grid, block, smem=0, stream=None)`,
+which launches the port on the stream given, and `compile_{entry}()` (cached), which compiles it with
+`cute.compile` and returns the compiled function. Pointers are passed as integer device addresses or CUDA
+tensors, `grid` and `block` as tuples of three, the stream as an integer handle. Import only cutlass, torch,
+cuda.bindings and the standard library.
 
 Parameters:
 {rows}
