@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import time
 import tomllib
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.prompts.pitfall_kernels import compiled, kernel, load, together
+from tests.unit.prompts.pitfall_kernels import HEAD, compiled, kernel, load, together
 from translator.prompts.pitfalls import all_pitfalls, pitfalls_for
+from verify.static import offences
 
 ROWS: list[dict[str, Any]] = tomllib.loads(
     files("translator.prompts").joinpath("pitfalls.toml").read_text(encoding="utf-8")
@@ -74,6 +76,11 @@ def test_a_hostile_source_is_read_in_time() -> None:
     for part in ("for(", "for(;", "(<", "{", "while (a ", "/*", '"', "__shfl(,", "1.1.", "reinterpret_cast<"):
         pitfalls_for(part * (30_000 // len(part)))
     assert time.monotonic() - start < 20
+
+
+def test_what_is_called_right_is_what_a_port_may_contain() -> None:
+    text = HEAD + "".join(kernel(r["id"].replace("-", "_"), r["right"]) for r in ROWS if "right" in r)
+    assert offences(ast.parse(text), "no_entry") == []
 
 
 @pytest.mark.dsl

@@ -25,6 +25,7 @@ from translator.prompts.render import (
 )
 from verify.codes import CODES
 from verify.static import check_static
+from verify.static_tables import CUDA_MODULES, DSL_ROOTS, MODULES
 from verify.verdict import STAGES, Status
 
 HOSTILE = (
@@ -127,6 +128,15 @@ def test_every_demand_names_a_check_of_verify() -> None:
             for check in checks[1].split("; "):
                 stage, *codes = check.replace(",", "").split()
                 assert stage in STAGES and codes and set(codes) <= set(CODES), line
+
+
+def test_the_modules_that_it_names_are_those_that_a_port_may_import() -> None:
+    system, _ = opening(BARE)
+    listed = re.search(r"It imports (.*), nothing else", system)
+    assert listed is not None
+    named = set(re.findall(r"[\w.]+", listed[1])) - {"and", "the", "standard", "library"}
+    assert len(named) == 10
+    assert named <= {*MODULES, *DSL_ROOTS, *CUDA_MODULES, "torch"}
 
 
 def test_answers_are_asked_for_in_the_way_they_can_be_given() -> None:
