@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from verify.extrapolate import law
-from verify.measure import CaseSeen, Seen, Touch, extent, wider_roles
+from verify.measure import CaseSeen, Seen, Touch, extent, role_of, wider_roles
 from verify.spec_file import parse_spec
 
 SIZES = [{"n": 1, "k": 7}, {"n": 4, "k": 3}, {"n": 9, "k": 20}, {"n": 100, "k": 50}]
@@ -111,3 +111,39 @@ def test_roles_grow_and_never_shrink() -> None:
     assert roles("out", "in", "out") == {"x": "inout"}
     assert roles("out", "out", "unused") == {}
     assert roles("inout", "in", "in") == {}
+
+
+def used(*ways: str, name: str = "a") -> CaseSeen:
+    runs = tuple({"x": Touch(4, way)} for way in ways)  # type: ignore[arg-type]
+    return CaseSeen(name, SIZES[0], {"x": 4}, runs)
+
+
+@pytest.mark.parametrize(
+    ("ways", "written", "role"),
+    [
+        (("in", "in"), False, "in"),
+        (("out", "unused"), False, "out"),
+        (("in", "out"), False, "inout"),
+        (("inout", "unused"), True, "inout"),
+        (("unused", "unused"), False, None),
+        (("in", "in"), True, None),  # the source has a write that no run came to
+    ],
+)
+def test_a_role_that_nobody_knows_is_what_all_runs_do(
+    ways: tuple[str, ...], written: bool, role: str | None
+) -> None:
+    assert role_of("x", [used(*ways)], written)[1] == role
+
+
+def test_a_role_is_not_told_by_too_few_cases() -> None:
+    missing = [CaseSeen(str(k), {}, {"x": 4}, why="too large") for k in range(3)]
+    assert role_of("x", [used("in", "in"), *missing], False)[1] is None
+    assert role_of("x", missing, False) == ("no case could be run: too large", None)
+
+
+def test_what_no_size_explains_may_follow_from_the_launch() -> None:
+    ran = [CaseSeen(str(n), {"n": n}, {"x": 9}, ({"x": Touch(b, "out")},), launched={"blocks": b})
+           for n, b in ((1, 1), (255, 1), (257, 2), (10007, 40))]  # fmt: skip
+    large = CaseSeen("large", {"n": 1 << 20}, {"x": 9}, why="too large", launched={"blocks": 4096})
+    found = extent("x", [*ran, large], generous=False)
+    assert found.elems["large"] == 4096
