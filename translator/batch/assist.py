@@ -7,16 +7,18 @@ another's.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 from corpus.catalog import load, retrievable
+from translator.batch.corpus_search import queries_of
 from translator.batch.run_file import Asked, RunFile, write_run
 from translator.diag.codes import CODES
 from translator.grounding.api import Api, load_api
@@ -27,17 +29,18 @@ from translator.llm.resumed import Resumed
 from translator.llm.transcript import Recording, Replay
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry, Ledger
-from translator.loop.material import Material, device_text, facts_of, query_of, ranked
+from translator.loop.material import Material, device_text, facts_of, ranked
 from translator.loop.purse import Purse
 from translator.loop.search import Found, Job, search
 from translator.loop.workshop import Bench
 from translator.output import write_file
+from translator.retrieval.read import Query
 from translator.settings import Settings
 from translator.task import TaskError, load_task
 from verify.options import DEVICES, Options
 from verify.spec import Spec
 from verify.spec_check import load_checked
-from verify.spec_file import SpecError
+from verify.spec_file import SpecError, load_spec
 from verify.where import Where, choose
 
 Tell = Callable[[str, int, int, str], None]
@@ -81,6 +84,7 @@ class Session:
     price: Price | None
     ledger: Ledger
     endpoint: str = ""
+    queries: dict[str, Query] = field(default_factory=dict)
     replay: Path | None = None
     resumed: bool = False
 
@@ -114,8 +118,8 @@ def session(
         price_of(settings),
         Ledger(folder),
         endpoint,
-        replay,
-        resumed,
+        replay=replay,
+        resumed=resumed,
     )
 
 
@@ -124,6 +128,7 @@ def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
     s = work.settings
     if not work.resumed:
         write_run(work.folder, _run_file(work, wanted))
+    work.queries = _queries(wanted, s)
     tell("asked", 0, len(wanted), "")
     came: dict[str, Came] = {}
     with ThreadPoolExecutor(max(1, min(s.workers, len(wanted)))) as pool:
@@ -140,6 +145,23 @@ def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
                 future.cancel()
             raise
     return [came[w.name] for w in wanted]
+
+
+def _queries(wanted: Sequence[Wanted], settings: Settings) -> dict[str, Query]:
+    """Each target's kernel as retrieval reads it, by its name in the run; absent where it can't be."""
+    specs: dict[str, tuple[str, str]] = {}
+    for w in wanted:
+        with contextlib.suppress(SpecError):
+            original = load_spec(w.target).original
+            kernel = original.kernel.partition("<")[0].rpartition("::")[2].strip()
+            specs[w.name] = (str(w.target / original.source), kernel)
+    read = queries_of([path for path, _ in specs.values()], settings) if specs else []
+    found: dict[str, Query] = {}
+    for (name, (_, kernel)), queries in zip(specs.items(), read, strict=True):
+        own = [q for q in queries if q.kernel.rpartition("::")[2] == kernel]
+        if own:
+            found[name] = own[0]
+    return found
 
 
 def _run_file(work: Session, wanted: Sequence[Wanted]) -> RunFile:
@@ -222,7 +244,7 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
         task = load_task(w.target) if w.mode == "port" else None
     except TaskError:
         task = None  # a folder made by hand: its spec and its original say enough
-    query = query_of(w.target, spec)
+    query = work.queries.get(w.name)
     return Material(
         spec,
         device_text(w.target, spec),

@@ -78,6 +78,14 @@ def search_for(path: str, settings: Settings, items: Sequence[Item], most: int =
     return searched
 
 
+def queries_of(paths: Sequence[str], settings: Settings) -> list[list[Query]]:
+    """The kernels of each file, all files read in child processes; none of one that can't be read."""
+    options = ReadOptions()
+    tasks = [_Task(collect([path], options, Sink()), options) for path in paths]
+    came = fanout.run(tasks, _read, jobs=settings.workers, timeout=settings.unit_timeout)
+    return [[] if isinstance(one, fanout.Lost) else one[0] for one in came]
+
+
 def _queries(path: str, settings: Settings, sink: Sink) -> list[Query]:
     """The kernels of `path`, read in a child process: the parser is foreign code."""
     options = read_options(settings)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.catalog import KERNEL, NOTES, TWIN, Item
-from translator.diag.diagnostic import Sink
-from translator.frontend.inputs import ReadOptions, collect
 from translator.grounding.api import Api, ApiEntry
 from translator.grounding.blocks import Blocks
 from translator.grounding.needed import needed
@@ -32,7 +30,7 @@ from translator.prompts.brief import (
 from translator.prompts.pitfalls import pitfalls_for
 from translator.retrieval.facts import table
 from translator.retrieval.rank import Exemplar, exemplars
-from translator.retrieval.read import Query, queries
+from translator.retrieval.read import Query
 from translator.task import Task
 from verify.spec import Spec
 from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
@@ -131,14 +129,6 @@ class Material:
             text = self.blocks.read(name) or ""
             found.append(NameLine(name, signature, self.blocks.summary(name), text))
         return found
-
-
-def query_of(target: Path, spec: Spec) -> Query | None:
-    """The target's kernel as a query; None where nothing of that name can be read."""
-    name = spec.original.kernel.partition("<")[0].rpartition("::")[2].strip()
-    options, sink = ReadOptions(std=spec.original.std), Sink()
-    found = queries(collect([str(target / spec.original.source)], options, sink), options, sink)
-    return next((q for q in found if q.kernel.rpartition("::")[2] == name), None)
 
 
 def ranked(query: Query | None, items: Sequence[Item]) -> list[Exemplar]:
