@@ -1,0 +1,187 @@
+"""Runs with a model from the command line: what is written, resumed, compared; a verifier by first lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.llm.endpoint import Endpoint, ok, status
+from tests.loop.scripted import RIGHT, fenced, verdict, wrong
+from tests.loop.test_search import SPEC
+from translator.batch import assist
+from translator.cli.main import run
+from translator.loop import workshop
+from translator.loop.ledger import read_ledger
+from verify.options import Options
+from verify.verdict import Verdict
+from verify.where import Where
+
+KEY = "sk-never-to-be-seen-0123456789"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder with a target `k` that has a right port; candidates are judged by their first line."""
+
+    def by_first_line(folder: Path, options: Options) -> Verdict:
+        return verdict((folder / "port.py").read_text(), options)
+
+    of = workshop.Workshop.of
+
+    def made(*args: object) -> workshop.Workshop:
+        shop = of(*args)  # type: ignore[arg-type]
+        shop.judge = by_first_line
+        return shop
+
+    monkeypatch.setattr(workshop.Workshop, "of", made)
+    monkeypatch.setattr(assist, "load_api", lambda: None)
+    monkeypatch.setattr(assist, "choose", lambda _: Where("sm_90a", emulator=True))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "k"
+    (folder / "original").mkdir(parents=True)
+    (folder / "spec.toml").write_text(SPEC)
+    (folder / "original/device.cu").write_text("__global__ void k(float* x) { x[threadIdx.x] = 1; }\n")
+    (folder / "port.py").write_text(RIGHT)
+    yield tmp_path
+
+
+OTHER = RIGHT.replace("# right", "# right 0 by vectors")
+
+
+def lift(endpoint: Endpoint, *more: str) -> int:
+    return run(["lift", "k", "--model", "m", "--base-url", endpoint.url, *more])
+
+
+def only_run(place: Path) -> Path:
+    [folder] = (place / "runs").iterdir()
+    return folder
+
+
+def test_lift_writes_a_copy_and_leaves_the_target(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with Endpoint([no_tools(), ok(fenced(OTHER))]) as e:
+        assert lift(e, "--json") == 0
+    document = json.loads(capfd.readouterr().out)
+    [entry] = document["entries"]
+    assert (entry["kernel"], entry["outcome"], entry["turns"], entry["gain"]) == ("k", "PASSED", 1, None)
+    assert (place / "out/k/port.py").read_text() == OTHER
+    assert (place / "out/k/spec.toml").read_text() == SPEC
+    assert (place / "k/port.py").read_text() == RIGHT
+
+
+def test_what_is_there_is_not_replaced_unasked(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (place / "out/k").mkdir(parents=True)
+    (place / "out/k/mine.txt").write_text("mine")
+    with Endpoint([no_tools(), ok(fenced(OTHER))]) as e:
+        assert lift(e) == 2
+        assert not e.seen
+        assert "--force" in capfd.readouterr().err
+        assert (place / "out/k/mine.txt").read_text() == "mine"
+        assert lift(e, "--force") == 0
+    assert (place / "out/k/port.py").read_text() == OTHER
+
+
+def test_the_key_is_nowhere_on_disk(place: Path) -> None:
+    echo = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}
+    with Endpoint(
+        [no_tools(), ok(f"your key is {KEY}\n{fenced(wrong(1))}"), status(401, json.dumps(echo))]
+    ) as e:
+        assert lift(e) == 3
+    held = [p for p in place.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
+    assert held == []
+
+
+def test_a_run_is_resumed_after_what_its_transcript_holds(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Endpoint([no_tools(), ok(fenced(wrong(1))), ok(fenced(OTHER))]) as e:
+        assert lift(e, "--turns", "1") == 1
+        folder = only_run(place)
+        [entry] = read_ledger(folder)
+        assert (entry.code, entry.reached) == ("CP5403", "VALUES")
+        before = len(e.seen)
+        assert run(["runs", "resume", folder.name, "--turns", "5"]) == 0
+        assert len(e.seen) - before <= 2  # the first answer came from the transcript
+    [entry] = read_ledger(folder)
+    assert (entry.outcome, entry.turns) == ("PASSED", 2)
+    assert (place / "out/k/port.py").read_text() == OTHER
+    capfd.readouterr()
+    assert run(["runs", "resume", folder.name]) == 0  # nothing is left to do
+    assert "1 of 1 kernel PASSED" in capfd.readouterr().out
+
+
+def test_list_compare_and_csv(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with Endpoint([no_tools(), ok(fenced(OTHER)), no_tools(), ok(fenced(wrong(1)))]) as e:
+        assert lift(e) == 0
+        assert lift(e, "--turns", "1", "-o", "out2") == 1
+    passed, failed = sorted((place / "runs").iterdir(), key=lambda p: read_ledger(p)[0].outcome)
+    capfd.readouterr()
+    assert run(["runs", "compare", str(passed), failed.name]) == 1
+    assert "lost" in capfd.readouterr().out
+    assert run(["runs", "compare", failed.name, passed.name]) == 0
+    capfd.readouterr()
+    assert run(["runs", "list", "--json"]) == 0
+    listed = json.loads(capfd.readouterr().out)["runs"]
+    assert sorted(r["entries"][0]["outcome"] for r in listed) == ["PASSED", "REFUSED"]
+    assert run(["runs", "csv", failed.name]) == 0
+    [row] = csv.DictReader(io.StringIO(capfd.readouterr().out))
+    assert (row["kernel"], row["code"], row["money"]) == ("k", "CP5403", "")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema_version": 2}', "\0" * 9])
+def test_a_damaged_run_is_told_and_left(place: Path, text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = place / "runs/old"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(text)
+    assert run(["runs", "resume", "old"]) == 2
+    assert "CP5407" in capfd.readouterr().err
+    assert run(["runs", "list"]) == 1
+    assert (folder / "run.json").read_text() == text
+
+
+def test_a_run_that_is_not_there(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["runs", "resume", "nowhere", "--json"]) == 2
+    assert json.loads(capfd.readouterr().out)["exit_code"] == 2
+
+
+def test_without_a_model_nothing_is_guessed(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["lift", "k"]) == 2
+    assert "--model" in capfd.readouterr().err
+
+
+def test_money_without_a_price_is_refused_before_anything_is_sent(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Endpoint([]) as e:
+        assert lift(e, "--money", "1") == 3
+        assert not e.seen
+    assert "CP5322" in capfd.readouterr().err
+
+
+def test_money_is_added_up_by_the_price_in_the_settings(place: Path) -> None:
+    (place / "cuteport.toml").write_text('prices = ["m=1000/2000"]\n')
+    with Endpoint([no_tools(), ok(fenced(OTHER))]) as e:
+        assert lift(e, "--money", "1000") == 0
+    [entry] = read_ledger(only_run(place))
+    assert entry.money == pytest.approx(0.011 + 0.014)
+
+
+def test_a_spec_with_questions_is_not_sent(place: Path) -> None:
+    text = SPEC + '[[question]]\ncode = "CP3104"\ntext = "how large is x?"\n'
+    (place / "k/spec.toml").write_text(text)
+    with Endpoint([]) as e:
+        assert lift(e) == 1
+        assert not e.seen
+    [entry] = read_ledger(only_run(place))
+    assert entry.code == "CP5401" and "how large is x?" in entry.why
+
+
+def no_tools():  # type: ignore[no-untyped-def]
+    """An endpoint that takes no tools: each answer is one file then."""
+    return status(400, json.dumps({"error": {"message": "tools is not supported by this model"}}))
