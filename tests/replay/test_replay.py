@@ -1,4 +1,4 @@
-"""Conversations with a model, replayed: recorded answers and recorded judgements, no endpoint and no compiler.
+"""Conversations with a model, replayed: recorded answers and judgements, no endpoint and no compiler.
 
 What is held: tools and answers are read as they were, every candidate is the same text, and the loop ends as
 it ended. Prompts may say more by now than was recorded; the answers stay.
