@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = {"torch", "cutlass", "cuda", "numpy", "clang", "pydantic"}
+HEAVY = {"torch", "cutlass", "cuda", "numpy", "clang", "pydantic", "openai", "mcp", "jinja2"}
 LIMIT = 0.3  # seconds for `cuteport --help`
 
 
