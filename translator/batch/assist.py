@@ -29,7 +29,7 @@ from translator.llm.resumed import Resumed
 from translator.llm.transcript import Recording, Replay
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry, Ledger
-from translator.loop.material import Material, device_text, facts_of, ranked
+from translator.loop.material import Leave, Material, device_text, facts_of, ranked
 from translator.loop.purse import Purse
 from translator.loop.search import Found, Job, search
 from translator.loop.workshop import Bench
@@ -74,7 +74,7 @@ class Came:
 @dataclass(slots=True)
 class Session:
     """One run with a model. `replay` is a run folder whose transcripts answer in the model's place; `resumed`
-    goes on after what this run's own transcripts hold."""
+    goes on after what this run's own transcripts hold; `leave` says what prompts leave out."""
 
     settings: Settings
     folder: Path
@@ -87,6 +87,7 @@ class Session:
     queries: dict[str, Query] = field(default_factory=dict)
     replay: Path | None = None
     resumed: bool = False
+    leave: Leave = field(default_factory=Leave)
 
     def client(self, name: str, folder: Path) -> Client:
         """Of one conversation; what is said is recorded in `folder`. LlmError."""
@@ -255,6 +256,7 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
         ranked(query, items),
         task,
         facts_of(query, task),
+        work.leave,
     )
 
 
