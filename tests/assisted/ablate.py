@@ -2,8 +2,8 @@
 
     python -m tests.assisted.ablate RUN-FOLDER TASK… --without exemplars,api --model M [--base-url U]
 
-`exemplars`: no entry of the corpus in the prompt. `draft`: nothing of what the compiler wrote. `api`: no names
-of the DSL, no blocks, and no check of names before a compile. The target folders are not written to.
+`exemplars`: no entry of the corpus in the prompt. `draft`: nothing of what the compiler wrote. `api`: no
+names of the DSL, no blocks, and no check of names before a compile. The target folders are not written to.
 """
 
 from __future__ import annotations

@@ -44,15 +44,15 @@ def record(run: Path, name: str, to: str) -> Path:
         shutil.copyfile(talk / "transcript.jsonl", folder / f"transcript-{k}.jsonl")
         for path in sorted(talk.glob("52-candidate-*.py")):
             number = path.stem.rpartition("-")[2]
-            source = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
             seen = talk / f"60-verdict-{number}.json"
             verdict = Verdict.model_validate_json(seen.read_text()) if seen.is_file() else None
-            unknown = [asdict(u) for u in unknown_names(source, api)] if verdict is None and api else []
-            key = f"{Judged(source).digest} {_stages(verdict)}"
+            unknown = [asdict(u) for u in unknown_names(text, api)] if verdict is None and api else []
+            key = f"{Judged(text).digest} {_stages(verdict)}"
             judged[key] = {"unknown": unknown, "verdict": _small(verdict) if verdict else None}
     told = {"outcome": entry.outcome, "code": entry.code, "candidates": entry.candidates, "mode": asked.mode}
-    text = json.dumps({"ended": told, "judged": judged}, indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / "judged.json").write_text(text + "\n", encoding="utf-8")
+    written = json.dumps({"ended": told, "judged": judged}, indent=1, sort_keys=True, ensure_ascii=False)
+    (folder / "judged.json").write_text(written + "\n", encoding="utf-8")
     return folder
 
 
