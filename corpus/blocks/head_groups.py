@@ -6,17 +6,17 @@ What all heads of a token share (its position, its angles) is then loaded once f
     thread               ((token · groups) + group) · vectors + vector   neighbours hold neighbouring vectors
 
 Few tokens: `each` is 1, so that there are as many threads as can be. It doubles while every multiprocessor
-keeps FULL warps. Where `each` does not divide a number of heads, its last group is short: `certain_heads` are
-in every group.
+keeps FULL warps: ptxas spares registers by moving the loads of later heads behind the stores of earlier ones,
+so that a warp has one head's loads under way, and occupancy has to hide them. Where `each` does not divide a
+number of heads, its last group is short; `certain_heads` are in every group.
 
-MOST_EACH and FULL follow from bytes under way, not from a measurement: FULL warps of one vector of 16 bytes
-as halves are 8 KB a multiprocessor, and doubling `each` keeps them. Units: a vector is what a thread loads of
-one head.
+MOST_EACH and FULL follow from bytes under way and are not measured: FULL warps with two loads of 16 bytes a
+thread are 32 KB a multiprocessor. Units: a vector is what a thread loads of one head.
 """
 
 import cutlass.cute as cute
 
-MOST_EACH, FULL = 4, 8
+MOST_EACH, FULL = 4, 32
 
 
 def group_count(each: int, *heads: int) -> int:

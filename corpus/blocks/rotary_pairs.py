@@ -36,6 +36,7 @@ def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple,
     return cute.make_tensor(pointer, layout)
 
 
+@cute.jit
 def rotated(x, y, rC: cute.Tensor):
     """The vectors x and y of fp32 rotated by the angles `rC`, (pair, cosine | sine)."""
     cosine, sine = rC[None, 0].load().to(Float32), rC[None, 1].load().to(Float32)

@@ -1,19 +1,20 @@
 """Rotary embedding of Q and K in place, in one launch: halves (NeoX) or interleaved pairs, whole or partial.
 
-    (x, y) ← (x · cos - y · sin, y · cos + x · sin)   cos, sin = table[position[t], i], table[…, rotary / 2 + i]
-    halves: x, y = q[t, h, i], q[t, h, rotary / 2 + i];  interleaved: q[t, h, 2i], q[t, h, 2i + 1];  k likewise
+    (x, y) ← (x · cos - y · sin, y · cos + x · sin)      cos, sin = row[i], row[rotary / 2 + i]
+    halves       x, y = q[t, h, i], q[t, h, rotary / 2 + i]      row = table[positions[t]]
+    interleaved  x, y = q[t, h, 2i], q[t, h, 2i + 1]             k likewise
 
 Shapes: q is (tokens, q_heads, head), a token every `q_stride` elements, heads next to each other; k likewise.
-So both may be views of one fused qkv tensor. bf16, fp16 or fp32; the table is (positions, rotary) of that type
-or fp32, the position of a token i32 or i64. rotary ≤ head, even: what lies beyond it is not touched. Heads of
-64, 128 and 256 are what it is tuned for.
+So both may be views of one fused qkv tensor. bf16, fp16 or fp32; the table has rows of `rotary` of that type
+or fp32, positions are i32 or i64. rotary ≤ head, even: what lies beyond it is not touched. Heads of 64, 128
+and 256 are what it is tuned for.
 
 Algorithm: a thread has one vector of pairs of `each` heads of a token, so that it loads its angles once:
 
-    mQ (pair, x | y, vector, head of group, group, token) ─→ gX (width, 2, each) ─→ rX, all loads first
+    mQ (pair, x | y, vector, head of group, group, token) ─→ gX (width, 2, each) ─→ rX, each head's
     mT (pair, cos | sin, vector, position) ─────────────→ rT (width, 2) ─ rotated(rX, rT) ─→ gX
 
-Halves and interleaved pairs differ in three strides. x and y are one thread's, so nothing is exchanged, and in
+Halves and interleaved pairs differ in three strides. x and y are one thread's: nothing is exchanged, and in
 place is safe. Head counts, head, rotary and the pairs' way are compile-time constants.
 
 Units: strides in elements. Traffic: rotary elements of each head once in and once out, the angles and the
@@ -58,7 +59,7 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block rotary_pairs 6ff81fc6e677
+# -- block rotary_pairs 6c85c57c3836
 def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
     """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
     if interleaved:
@@ -76,6 +77,7 @@ def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple,
     return cute.make_tensor(pointer, layout)
 
 
+@cute.jit
 def rotated(x, y, rC: cute.Tensor):
     """The vectors x and y of fp32 rotated by the angles `rC`, (pair, cosine | sine)."""
     cosine, sine = rC[None, 0].load().to(Float32), rC[None, 1].load().to(Float32)
@@ -83,8 +85,8 @@ def rotated(x, y, rC: cute.Tensor):
 
 
 # -- end of rotary_pairs
-# -- block head_groups 486ab345b77b
-MOST_EACH, FULL = 4, 8
+# -- block head_groups 8880ecd9e35b
+MOST_EACH, FULL = 4, 32
 
 
 def group_count(each: int, *heads: int) -> int:
@@ -220,8 +222,8 @@ def _compiled(
     dtype, table_dtype, positions_dtype, q_heads, k_heads, head, rotary, interleaved, widths, each, warps,
     capability,
 ):  # fmt: skip
-    width, aligned, table_aligned = widths
-    pQ, pT = device_pointer(0, ELEMENTS[dtype], aligned), device_pointer(0, ELEMENTS[table_dtype], table_aligned)
+    pQ = device_pointer(0, ELEMENTS[dtype], widths[1])
+    pT = device_pointer(0, ELEMENTS[table_dtype], widths[2])
     return cute.compile(
         rope_launch, pQ, pQ, device_pointer(0, POSITIONS[positions_dtype], 1), pT,
         Int32(0), Int64(0), Int64(0),
@@ -271,9 +273,11 @@ def rope(
     dtype: str,
     table_dtype: str = "f32",
     positions_dtype: str = "i64",
+    each: int = 0,
     stream: int | None = None,
 ) -> None:
-    """Rotate in place. Tensors or device addresses; `stream` defaults to torch's current one."""
+    """Rotate in place. Tensors or device addresses; `each` heads a thread in place of the plan's own number;
+    `stream` defaults to torch's current one."""
     if tokens == 0:
         return
     kind, angle = ELEMENTS[dtype], ELEMENTS[table_dtype]
@@ -284,7 +288,7 @@ def rope(
     )
     compile_rope(
         dtype, table_dtype, positions_dtype, interleaved, tokens, q_heads, k_heads, head, rotary, widths,
-        device=device_facts(),
+        each, device_facts(),
     )(
         *(device_pointer(t, kind, widths[1]) for t in (q, k)),
         device_pointer(positions, POSITIONS[positions_dtype], 1), device_pointer(table, angle, widths[2]),
