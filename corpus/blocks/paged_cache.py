@@ -36,11 +36,11 @@ def cache_view(
 
 
 @cute.jit
-def cache_factor(mC: cute.Tensor, mScale: cute.Tensor):
-    """What values are multiplied by before they are stored; `mScale` is read for e4m3 only."""
+def cache_factor(mC: cute.Tensor, scale):
+    """What values are multiplied by before they are stored; for e4m3 alone there is a `scale`."""
     factor = Float32(1.0)
     if cutlass.const_expr(mC.element_type is Float8E4M3FN):
-        factor = 1.0 / mScale[0]
+        factor = 1.0 / scale
     return factor
 
 

@@ -1,6 +1,6 @@
 """New rows of K and V into a paged cache, as they are or as fp8 e4m3 with a scale each: one launch for both.
 
-    key_cache[slot / block_size, slot % block_size, h, d] ← key[t, h, d]        slot = slots[t], skipped below 0
+    key_cache[slot / block_size, slot % block_size, h, d] ← key[t, h, d]     slot = slots[t], skipped below 0
     e4m3: round(key[t, h, d] · (1 / k_scale)), saturating at ±448;  value_cache ← value with v_scale
 
 Shapes: key and value are (tokens, heads, dim), bf16, fp16 or fp32, tokens `key_stride` and `value_stride`
@@ -9,14 +9,14 @@ heads, block_size, dim) with `heads_first`; blocks are `block_stride` apart, so 
 in one tensor. slots are `tokens` of i32 or i64, none twice. Scales are one fp32 each in device memory.
 heads · dim from 512 to 4,096 is what it is tuned for.
 
-Algorithm: a thread has one vector of K and of V of `each` tokens; all slots are asked for first, then all rows:
+Algorithm: a thread has one vector of K and of V of `each` tokens; it asks for all slots first, then all rows:
 
     mK (width, (dim / width, heads), tokens) : (1, (width, dim), key_stride)   vector, token
     slots ──→ slot[k] ≥ 0                                                      │ 128-bit loads
     mKC (width, (dim / width, heads), block_size, blocks) : (1, (…), …, …) ←───┘ rounded, where kept
 
-The two ways that caches lie are two strides. Chunks of rows as in `row_chunks`. heads, dim, block_size and the
-way of the cache are compile-time constants.
+The two ways that caches lie are two strides. Chunks of rows as in `row_chunks`. heads, dim, block_size and
+the way of the cache are compile-time constants.
 
 Units: strides in elements; a scale is what a code of 1 stands for. Traffic: each row of K and V once in and
 once out, in the cache's type, and the slots.
@@ -74,7 +74,7 @@ def from_e4m3(codes):
 
 
 # -- end of fp8_convert
-# -- block paged_cache d4b5f55a7b03
+# -- block paged_cache d1da8898df5f
 def cache_element(cache: str, element: type[Numeric]) -> type[Numeric]:
     """The type of a cache's elements, where rows are of `element`; `cache` is "same" or "e4m3"."""
     return {"same": element, "e4m3": Float8E4M3FN}[cache]
@@ -91,11 +91,11 @@ def cache_view(
 
 
 @cute.jit
-def cache_factor(mC: cute.Tensor, mScale: cute.Tensor):
-    """What values are multiplied by before they are stored; `mScale` is read for e4m3 only."""
+def cache_factor(mC: cute.Tensor, scale):
+    """What values are multiplied by before they are stored; for e4m3 alone there is a `scale`."""
     factor = Float32(1.0)
     if cutlass.const_expr(mC.element_type is Float8E4M3FN):
-        factor = 1.0 / mScale[0]
+        factor = 1.0 / scale
     return factor
 
 
@@ -185,10 +185,11 @@ def kv_cache_append_kernel(
         token = [cutlass.min(first + k, tokens - 1) for k in range(each)]
         slot = [Int64(mSlots[token[k]]) for k in range(each)]
         rK, rV = ([cute.make_fragment_like(m[None, vector, 0]) for _ in range(each)] for m in (mK, mV))
+        k_scale, v_scale = mKScale[0], mVScale[0]
         for k in cutlass.range_constexpr(each):
             cute.autovec_copy(mK[None, vector, token[k]], rK[k])
             cute.autovec_copy(mV[None, vector, token[k]], rV[k])
-        k_factor, v_factor = cache_factor(mKC, mKScale), cache_factor(mVC, mVScale)
+        k_factor, v_factor = cache_factor(mKC, k_scale), cache_factor(mVC, v_scale)
         for k in cutlass.range_constexpr(each):
             if first + k < tokens and slot[k] >= 0:
                 store_cached(rK[k], mKC, vector, slot[k], k_factor)
