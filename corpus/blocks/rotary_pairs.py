@@ -40,4 +40,5 @@ def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple,
 def rotated(x, y, rC: cute.Tensor):
     """The vectors x and y of fp32 rotated by the angles `rC`, (pair, cosine | sine)."""
     cosine, sine = rC[None, 0].load().to(Float32), rC[None, 1].load().to(Float32)
-    return x * cosine - y * sine, y * cosine + x * sine
+    # The compiler makes an fma of a sum of products, but leaves a difference of them to ptxas.
+    return cute.math.fma(x, cosine, -(y * sine)), y * cosine + x * sine

@@ -63,7 +63,7 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block rotary_pairs 6c85c57c3836
+# -- block rotary_pairs ff5c64f5d655
 def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
     """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
     if interleaved:
@@ -85,7 +85,8 @@ def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple,
 def rotated(x, y, rC: cute.Tensor):
     """The vectors x and y of fp32 rotated by the angles `rC`, (pair, cosine | sine)."""
     cosine, sine = rC[None, 0].load().to(Float32), rC[None, 1].load().to(Float32)
-    return x * cosine - y * sine, y * cosine + x * sine
+    # The compiler makes an fma of a sum of products, but leaves a difference of them to ptxas.
+    return cute.math.fma(x, cosine, -(y * sine)), y * cosine + x * sine
 
 
 # -- end of rotary_pairs
