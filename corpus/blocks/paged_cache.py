@@ -37,11 +37,10 @@ def cache_view(
 
 @cute.jit
 def cache_factor(mC: cute.Tensor, scale):
-    """What values are multiplied by before they are stored; for e4m3 alone there is a `scale`."""
-    factor = Float32(1.0)
+    """What `store_cached` takes for this `scale`; for e4m3 alone it means something."""
     if cutlass.const_expr(mC.element_type is Float8E4M3FN):
-        factor = 1.0 / scale
-    return factor
+        return 1.0 / scale
+    return scale
 
 
 @cute.jit

@@ -3,7 +3,7 @@
     halves        x0 x1 x2 … y0 y1 y2 …       (pair, x | y, vector) : (1, rotary / 2, width)
     interleaved   x0 y0 x1 y1 x2 y2 …                                 (2, 1, 2 · width)
 
-    (x, y) ← (x · cos - y · sin, y · cos + x · sin)
+    (x, y) ← (x · cos - y · sin, x · sin + y · cos)
 
 A vector is `width` pairs. As halves that is two accesses of `width` elements, interleaved one of 2 · width:
 `pair_width` finds how many from what is known of extents, strides and addresses. A table of angles has rows
@@ -40,5 +40,5 @@ def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple,
 def rotated(x, y, rC: cute.Tensor):
     """The vectors x and y of fp32 rotated by the angles `rC`, (pair, cosine | sine)."""
     cosine, sine = rC[None, 0].load().to(Float32), rC[None, 1].load().to(Float32)
-    # The compiler makes an fma of a sum of products, but leaves a difference of them to ptxas.
-    return cute.math.fma(x, cosine, -(y * sine)), y * cosine + x * sine
+    # Of a sum a compiler makes an fma, whose one product is not rounded: here x · sin, as nvcc has it.
+    return x * cosine - y * sine, cute.math.fma(x, sine, y * cosine)

@@ -74,7 +74,7 @@ def from_e4m3(codes):
 
 
 # -- end of fp8_convert
-# -- block paged_cache d1da8898df5f
+# -- block paged_cache 7f709602ac20
 def cache_element(cache: str, element: type[Numeric]) -> type[Numeric]:
     """The type of a cache's elements, where rows are of `element`; `cache` is "same" or "e4m3"."""
     return {"same": element, "e4m3": Float8E4M3FN}[cache]
@@ -92,11 +92,10 @@ def cache_view(
 
 @cute.jit
 def cache_factor(mC: cute.Tensor, scale):
-    """What values are multiplied by before they are stored; for e4m3 alone there is a `scale`."""
-    factor = Float32(1.0)
+    """What `store_cached` takes for this `scale`; for e4m3 alone it means something."""
     if cutlass.const_expr(mC.element_type is Float8E4M3FN):
-        factor = 1.0 / scale
-    return factor
+        return 1.0 / scale
+    return scale
 
 
 @cute.jit

@@ -1,7 +1,7 @@
 """QK norm and rotary embedding of Q and K in place, in one launch: RMS norm of a head, then its rotation.
 
     u = q[t, h, :] / sqrt(mean(q[t, h, :]²) + eps) · (q_weight + weight_bias);   k with k_weight
-    (x, y) ← (x · cos - y · sin, y · cos + x · sin)      cos, sin = row[i], row[rotary / 2 + i]
+    (x, y) ← (x · cos - y · sin, x · sin + y · cos)      cos, sin = row[i], row[rotary / 2 + i]
     halves       x, y = u[i], u[rotary / 2 + i]          row = table[positions[t]]
     interleaved  x, y = u[2i], u[2i + 1]                 u as it is beyond `rotary`
 
@@ -63,7 +63,7 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block rotary_pairs ff5c64f5d655
+# -- block rotary_pairs 56bb6b1f7b7b
 def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
     """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
     if interleaved:
@@ -85,8 +85,8 @@ def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple,
 def rotated(x, y, rC: cute.Tensor):
     """The vectors x and y of fp32 rotated by the angles `rC`, (pair, cosine | sine)."""
     cosine, sine = rC[None, 0].load().to(Float32), rC[None, 1].load().to(Float32)
-    # The compiler makes an fma of a sum of products, but leaves a difference of them to ptxas.
-    return cute.math.fma(x, cosine, -(y * sine)), y * cosine + x * sine
+    # Of a sum a compiler makes an fma, whose one product is not rounded: here x · sin, as nvcc has it.
+    return x * cosine - y * sine, cute.math.fma(x, sine, y * cosine)
 
 
 # -- end of rotary_pairs
