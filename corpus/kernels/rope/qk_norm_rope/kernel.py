@@ -16,12 +16,10 @@ Algorithm: a group of lanes, several to a warp, owns `each` heads of one token a
     gX (width, 2, vectors, each) ─→ rX ─ Σ x² ─ butterfly in the group ─ · scale · weight ─ rotated ─→ gX
     gR (aligned, rest vectors, each), what lies beyond `rotary` ──────── · scale · weight ───────────→ gR
 
-Both numbers of a pair are one lane's, whichever way pairs lie: only the sum is exchanged. Weights and angles
-are loaded once for `each` heads. Numbers are rounded once, after the rotation. Head counts, head, rotary, eps
-and weight_bias are compile-time constants.
+Both numbers of a pair are one lane's: only the sum is exchanged. Weights and angles are loaded once for all
+heads of a group. One rounding, at the end. All but tokens and strides are compile-time constants.
 
-Units: strides in elements. Traffic: each element of q and k once in and once out, the angles and the position
-of each token once.
+Units: strides in elements. Traffic: q and k once in and once out, angles and position of each token once.
 Source of the technique: fused QK norm and rotary kernels of inference engines (one warp a head), with
 narrower groups of lanes and pairs that stay in a lane.
 """
@@ -164,8 +162,7 @@ POSITIONS = {"i32": Int32, "i64": Int64}
 
 
 def rest_view(gX: cute.Tensor, rotary: int, rest: int, aligned: int):
-    """(element, 1, vector, …): the `rest` elements beyond the pairs of `gX`; one vector that is not to be
-    touched where there are none."""
+    """(element, 1, vector, …): `rest` elements beyond the pairs of `gX`; not to be touched if 0."""
     shape = (aligned, 1, max(1, rest // aligned), *gX.shape[3:])
     layout = cute.make_layout(shape, stride=(1, aligned, aligned, *gX.stride[3:]))
     return cute.make_tensor(gX.iterator + rotary, layout)
@@ -180,10 +177,7 @@ def lane_fragment(gV: cute.Tensor, n: int, lanes: int):
 
 
 @cute.jit
-def lane_copy(
-    gV: cute.Tensor, rV: cute.Tensor, lane, n: cutlass.Constexpr, lanes: cutlass.Constexpr,
-    load: cutlass.Constexpr,
-):  # fmt: skip
+def lane_copy(gV, rV, lane, n: cutlass.Constexpr, lanes: cutlass.Constexpr, load: cutlass.Constexpr):
     """Load a lane's chunks of the `n` vectors `gV` into `rV`, or store them."""
     for j in cutlass.range_constexpr(-(-n // lanes)):
         if j * lanes + lanes <= n or j * lanes + lane < n:
@@ -249,13 +243,10 @@ def qk_norm_rope_launch(
     eps: cutlass.Constexpr, weight_bias: cutlass.Constexpr, stream: cuda.CUstream,
 ):  # fmt: skip
     (q_heads, k_heads, head, rotary), (width, aligned, _), (each, lanes, warps) = model, widths, plan
-    mQ, mK = [
-        pair_view(
-            p, rotary, width, interleaved, (each, group_count(each, heads), tokens),
-            (head, each * head, cute.assume(stride, divby=aligned)),
-        )
-        for p, heads, stride in ((pQ, q_heads, q_stride), (pK, k_heads, k_stride))
-    ]  # fmt: skip
+    shapes = [(each, group_count(each, heads), tokens) for heads in (q_heads, k_heads)]
+    strides = [(head, each * head, cute.assume(s, divby=aligned)) for s in (q_stride, k_stride)]
+    parts = zip((pQ, pK), shapes, strides, strict=True)
+    mQ, mK = [pair_view(p, rotary, width, interleaved, *part) for p, *part in parts]
     mQw, mKw = [pair_view(p, rotary, width, interleaved, (), ()) for p in (pQw, pKw)]
     mP = cute.make_tensor(pP, cute.make_layout(tokens))
     mT = pair_view(pT, rotary, width, False, (tokens,), (rotary,))  # as many rows as positions
@@ -281,20 +272,18 @@ def compile_qk_norm_rope(
     dtype, table_dtype, positions_dtype, interleaved, eps, weight_bias, tokens, q_heads, k_heads, head,
     rotary, widths=None, each=0, device=NO_DEVICE,
 ):  # fmt: skip
-    """The compiled launcher for these facts. `widths` (see `access_widths`) are the widest that the extents
-    allow, and `each` heads a group of lanes what `heads_of_thread` says, where they are not given."""
-    multiprocessors, capability = device
+    """The compiled launcher. Where not given, `widths` (see `access_widths`) are the widest that the extents
+    allow, and `each` heads a group of lanes what `heads_of_thread` says."""
     widths = widths or access_widths(dtype, table_dtype, interleaved, rotary, (head, head - rotary), ())
     lanes, vectors, rests = 1, rotary // (2 * widths[0]), (head - rotary) // widths[1]
     while lanes < 32 and (lanes < vectors or 2 * lanes < rests):
         lanes *= 2
-    each = each or heads_of_thread(tokens, lanes, multiprocessors, q_heads, k_heads)
+    each = each or heads_of_thread(tokens, lanes, device[0], q_heads, k_heads)
     threads = tokens * group_count(each, q_heads, k_heads) * lanes
-    plan = each, lanes, warps_of_block(-(-threads // 32), multiprocessors)
-    model = q_heads, k_heads, head, rotary
+    plan = each, lanes, warps_of_block(-(-threads // 32), device[0])
     return _compiled(
-        dtype, table_dtype, positions_dtype, model, bool(interleaved), widths, plan, eps, weight_bias,
-        capability,
+        dtype, table_dtype, positions_dtype, (q_heads, k_heads, head, rotary), bool(interleaved), widths,
+        plan, eps, weight_bias, device[1],
     )  # fmt: skip
 
 
@@ -317,8 +306,7 @@ def qk_norm_rope(
     if tokens == 0:
         return
     kind, angle, arguments = ELEMENTS[dtype], ELEMENTS[table_dtype], (q, k, q_weight, k_weight)
-    starts = [address_of(t) * 8 // kind.width for t in arguments]
-    facts = (head, head - rotary, q_stride, k_stride, *starts)
+    facts = [head, head - rotary, q_stride, k_stride, *(address_of(t) * 8 // kind.width for t in arguments)]
     of_table = (address_of(table) * 8 // angle.width,)
     widths = access_widths(dtype, table_dtype, interleaved, rotary, facts, of_table)
     compile_qk_norm_rope(
