@@ -1,4 +1,4 @@
-"""Rotary embeddings beside torch, which composes them of operators, and plans beside each other; see timing.py.
+"""Rotary embeddings beside torch, which composes them of operators, and plans beside each other: timing.py.
 
 `each 1`, `each 2`, `each 4` are launch plans: heads that share a thread's angles.
 """
