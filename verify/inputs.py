@@ -243,7 +243,7 @@ def _by_init(lane: Lane, count: int, rng: np.random.Generator, resolved: Resolve
     if init == "arange":
         return encode(np.arange(count, dtype=np.int64), t)
     if init == "permutation":
-        return encode(rng.permutation(count), t)
+        return encode(rng.permutation(count) + (0 if low is None else int(low)), t)
     if init.startswith("index:"):
         bound = evaluate_int(init.removeprefix("index:"), resolved.names)
         least = 0 if low is None else int(low)

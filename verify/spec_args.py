@@ -58,9 +58,9 @@ class Filled(Strict):
     elements; the rest are zero, as in C++."""
 
     init: str = "normal"
-    """How it is filled: normal, uniform, small_int, zeros, ones, arange, permutation, or `index:<expr>`
-    for integers in [low, expr). Free floats (normal, no bounds) meet other values too: NaN, infinities,
-    ties."""
+    """How it is filled: normal, uniform, small_int, zeros, ones, arange, permutation (from low, or 0, on), or
+    `index:<expr>` for integers in [low, expr). Free floats (normal, no bounds) meet other values too: NaN,
+    infinities, ties."""
     low: float | None = None
     """Least value."""
     high: float | None = None

@@ -91,6 +91,14 @@ def test_index_inputs_stay_inside() -> None:
     assert 2000 < values.max() < 2018
 
 
+def test_a_permutation_may_begin_below_zero() -> None:
+    text = '[[arg]]\nname = "z"\nkind = "buffer"\nelems = 50\nrole = "in"\ndtype = "i64"\n'
+    spec = parse_spec(SPEC + text + 'init = "permutation"\nlow = -3\n')
+    values = generate(spec, resolve(spec, spec.case[1]), 0, "spec")["z"].view(np.int64)
+    assert sorted(values) == list(range(-3, 47))
+    assert list(values) != sorted(values)
+
+
 def test_special_values_only_where_the_spec_leaves_them_free() -> None:
     spec = parse_spec(SPEC.replace('role = "in"', 'role = "in"\ninit = "uniform"\nlow = 1.0\nhigh = 2.0'))
     made = generate(spec, resolve(spec, spec.case[2]), 0, "special")
