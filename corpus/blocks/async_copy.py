@@ -27,22 +27,27 @@ from cutlass import Int32
 
 
 @cute.jit
+def copy_small(gX: cute.Tensor, sX: cute.Tensor, exists):
+    """`copy_async` of fewer than 4 bytes: it has happened when this returns."""
+    for k in cutlass.range_constexpr(cute.size(gX)):
+        value = gX.element_type(0)
+        if exists:
+            value = gX[k]
+        sX[k] = value
+
+
 def copy_async(gX: cute.Tensor, sX: cute.Tensor, exists):
     """Start to copy `gX`, one access of global memory, to `sX`, the same in shared memory; zeros where
     `exists` does not hold, whatever its address is."""
     size = cute.size(gX) * gX.element_type.width // 8
-    if cutlass.const_expr(size >= 4):
-        cache = "cg" if cutlass.const_expr(size == 16) else "ca"
+    if size < 4:
+        copy_small(gX, sX, exists)
+    else:
+        cache = "cg" if size == 16 else "ca"
         cute.arch.inline_ptx(
             f"cp.async.{cache}.shared::cta.global [{{$r0}}], [{{$r1}}], {size}, {{$r2}};",
-            read_only_args=[sX.iterator, gX.iterator, Int32(size) if exists else Int32(0)],
+            read_only_args=[sX.iterator, gX.iterator, Int32(exists) * size],
         )
-    else:
-        rX = cute.make_fragment_like(gX)
-        rX.fill(0.0)
-        if exists:
-            cute.autovec_copy(gX, rX)
-        cute.autovec_copy(rX, sX)
 
 
 def commit_copies():

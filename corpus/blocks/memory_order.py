@@ -31,6 +31,11 @@ from cutlass import AddressSpace, Float32, Int64, Uint32, Uint64
 
 SPACES = {AddressSpace.gmem: ".global", AddressSpace.smem: ".shared::cta"}
 SLEEP = 32  # ns between two looks
+ATOMICS = {
+    "add": cute.arch.atomic_add, "max": cute.arch.atomic_max, "min": cute.arch.atomic_min,
+    "and": cute.arch.atomic_and, "or": cute.arch.atomic_or, "xor": cute.arch.atomic_xor,
+    "exch": cute.arch.atomic_exch, "fmax": cute.arch.atomic_fmax, "fmin": cute.arch.atomic_fmin,
+}  # fmt: skip
 
 
 def load_as(pointer, kind, order: str, scope: str):
@@ -48,10 +53,8 @@ def store_as(pointer, value, order: str, scope: str):
 def atomic_as(pointer, operation: str, value, order: str, scope: str):
     """`operation`, one of add, max, min, and, or, xor, exch, of memory and a typed value; what was there
     before. All four orders."""
-    name = operation
-    if type(value) is Float32 and operation in ("max", "min"):
-        name = "f" + operation
-    return getattr(cute.arch, "atomic_" + name)(pointer, value, sem=order, scope=scope)
+    floats = type(value) is Float32 and operation in ("max", "min")
+    return ATOMICS["f" + operation if floats else operation](pointer, value, sem=order, scope=scope)
 
 
 def swap_if(pointer, expected, value, order: str, scope: str):
