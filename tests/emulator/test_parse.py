@@ -230,6 +230,15 @@ def test_variables(text: str, expected: Var) -> None:
     assert variable(text) == expected
 
 
+def test_global_variables_of_a_function_are_the_module_s_own() -> None:
+    own = "{ .reg .b64 %rd<2>; { .global .align 4 .u32 v; mov.u64 %rd1, v; } ret; }"
+    module = parse(HEAD + f".global .u32 v;\n.func f {own}\n.func g {own}\n")
+    names = [v.name for v in module.variables]
+    assert len(set(names)) == 3 and names[0] == "v"
+    used = [next(i for i in instructions(module.functions[f]) if i.opcode == "mov.u64") for f in "fg"]
+    assert [i.operands[1] for i in used] == [Sym(names[1]), Sym(names[2])]
+
+
 @pytest.mark.parametrize(
     ("text", "size", "data"),
     [

@@ -78,6 +78,8 @@ def verdict(source: str, options: Options) -> Verdict:
 def _parity(word: str, rest: str) -> StageResult:
     if word == "suspect":
         return _stage("parity", Status.ORIGINAL_SUSPECT, "CP8011", "a race")
+    if word == "gap":
+        return _stage("parity", Status.NOT_RUN, "CP7103", f"case n=8: {rest} is not supported")
     number = int((rest or "0").split()[0])
     run = RunFacts(case="n=8", seed=0, values="spec", grid=(1, 1, 1), block=(32, 1, 1), counted=True)
     off = Difference(output="x", dtype="float32", rule="exact", elements=8)

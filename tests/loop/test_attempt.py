@@ -74,6 +74,12 @@ def test_a_fault_of_the_original_ends_it(tmp_path: Path) -> None:
     assert ended.code == "CP5406" and "race" in ended.why
 
 
+def test_what_the_emulator_lacks_is_told_and_another_candidate_may_do_without(tmp_path: Path) -> None:
+    model = Model(fenced("# gap tensormap\n" + RIGHT.partition("\n")[2]), fenced(RIGHT))
+    assert talk(model, tmp_path).run().best is not None
+    assert "tensormap is not supported" in model.asked[1][-1].content
+
+
 def test_too_long_for_the_model_drops_exemplars_by_rank(tmp_path: Path) -> None:
     long = LlmError.of("CP5312", model="m", reason="8192 tokens")
     model = Model(long, long, fenced(RIGHT))

@@ -60,6 +60,9 @@ def told(judged: Judged, cuda: Sequence[str]) -> list[Feedback]:
     if stage.stage == "compile" and stage.status is Status.COMPILE_ERROR:
         place = _port(lines, stage.line)
         return [CompileError(stage.code or "", _cut(stage.message), place, _origin(lines, stage.line, cuda))]
+    if judged.gap is not None:
+        said = f"it compiles, but its values can't be compared on this machine: {_cut(stage.message)}"
+        return [LaunchError(stage.code or "", said, _case(stage))]
     if stage.status is Status.TIMEOUT:
         seconds = _SECONDS.search(stage.message)
         return [TimedOut(stage.code or "", stage.stage, float(seconds[1]) if seconds else 0.0, _case(stage))]

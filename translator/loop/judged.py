@@ -82,6 +82,8 @@ class Judged:
             return Reached.NAMES
         if self.verdict is None:
             return Reached.NOTHING
+        if self.gap is not None:
+            return Reached.LAUNCH
         return _REACHED.get(self.verdict.status, Reached.NOTHING)
 
     @property
@@ -89,9 +91,19 @@ class Judged:
         return self.reached is Reached.PASSED
 
     @property
+    def gap(self) -> StageResult | None:
+        """The comparison that this machine could not make for this candidate: what its PTX has and the
+        emulator has not. Another candidate may do without."""
+        stage = self.verdict.stage("parity") if self.verdict is not None else None
+        unable = (
+            stage is not None and stage.status is Status.NOT_RUN and (stage.code or "").startswith("CP71")
+        )
+        return stage if unable else None
+
+    @property
     def hopeless(self) -> bool:
         """No other candidate can do better: the fault is the original's, the spec's or the machine's."""
-        if self.verdict is None:
+        if self.verdict is None or self.gap is not None:
             return False
         stage = self.failed
         return self.verdict.status in _NOT_THE_CANDIDATE or (stage is not None and stage.code in _OF_THE_SPEC)
@@ -102,7 +114,7 @@ class Judged:
         if self.verdict is None:
             return None
         over = (Status.PASSED, Status.NOT_RUN)
-        return next((s for s in self.verdict.stages if s.status not in over), None)
+        return next((s for s in self.verdict.stages if s.status not in over), self.gap)
 
     @property
     def wrong(self) -> Difference | None:

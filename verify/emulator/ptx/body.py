@@ -48,15 +48,18 @@ _BARE = frozenset(
 )
 _MAX_DEPTH = 64  # of braces in braces
 _SPACES: dict[str, Space] = {"shared": "shared", "local": "local", "param": "param"}
+_HOISTED: dict[str, Space] = {"global": "global", "const": "const"}  # as static variables of C
 
 
 @dataclass(slots=True)
 class Body:
-    """What a body says; the fields are those of module.Function. `end` is the place after its last brace."""
+    """What a body says; the fields are those of module.Function. `end` is the place after its last brace;
+    `hoisted` are variables of the module declared in the body, under names that the module has not."""
 
     end: int = 0
     lines: list[Line] = field(default_factory=list)
     variables: list[Var] = field(default_factory=list)
+    hoisted: list[Var] = field(default_factory=list)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     prototypes: dict[str, str] = field(default_factory=dict)
     regs: dict[str, str] = field(default_factory=dict)
@@ -253,8 +256,9 @@ class _Reader:
         elif name == "pragma":
             if not _PRAGMA.fullmatch(rest):
                 raise PtxError("CP7101", f"not a pragma: {brief(rest)}")
-        elif name in ("global", "const"):
-            raise PtxError("CP7103", f".{name} variables in functions are not supported")
+        elif name in _HOISTED:
+            for variable in declare(rest, _HOISTED[name]):
+                self.out.hoisted.append(replace(variable, name=self.scope.add_symbol(variable.name)))
         else:
             raise PtxError("CP7101", f"unknown directive .{name} in a function")
 

@@ -184,6 +184,10 @@ class _Reader:
         body = Body(end=at + 1, params=params, returns=returns)
         if end == "{":
             body = parse_body(self.source, at + 1, params, returns, self.names)
+            for variable in body.hoisted:
+                self.variables[variable.name] = variable
+                self.names.add(variable.name)
+                self.relocated.extend((reloc.symbol, at) for reloc in variable.relocs)
         elif known and known.defined:
             return body.end
         self.functions[name] = Function(
