@@ -76,6 +76,22 @@ def blind(target: Path, client: OpenAIClient) -> dict[str, object]:
     return row | {"status": str(judged.verdict.status), "why": why, "source": found.code}
 
 
+def without_gate(target: Path, code: str) -> tuple[str, str]:
+    """Status and reason where nothing is asked of the text: it is compiled and compared all the same."""
+    import verify.run as run
+    from verify.verdict import StageResult, Status
+
+    run.check_static = lambda t, *_: StageResult(stage="static", target=str(t), status=Status.PASSED)
+    spec = load_spec(target)
+    with tempfile.TemporaryDirectory() as scratch:
+        shop = Workshop.of(target, Path(scratch) / "t", spec.port.module, None, Bench())
+        judged = shop.compared(code)
+    assert judged.verdict is not None
+    stage = judged.failed
+    why = "" if stage is None else f"{stage.stage} {stage.code} {stage.message.splitlines()[0][:200]}"
+    return str(judged.verdict.status), why
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tasks", nargs="+", type=Path)

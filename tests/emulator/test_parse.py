@@ -235,7 +235,7 @@ def test_global_variables_of_a_function_are_the_module_s_own() -> None:
     module = parse(HEAD + f".global .u32 v;\n.func f {own}\n.func g {own}\n")
     names = [v.name for v in module.variables]
     assert len(set(names)) == 3 and names[0] == "v"
-    used = [next(i for i in instructions(module.functions[f]) if i.opcode == "mov.u64") for f in "fg"]
+    used = [next(i for i in instructions(module.functions[f]) if i.op == "mov.u64") for f in "fg"]
     assert [i.operands[1] for i in used] == [Sym(names[1]), Sym(names[2])]
 
 

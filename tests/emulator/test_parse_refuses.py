@@ -106,7 +106,6 @@ def test_malformed_modules(text: str, code: str, line: int) -> None:
         (".reg .b32 x, x;", "CP7101"),
         (".reg .b99 x;", "CP7101"),
         (".reg .v4 .b32 x;", "CP7103"),
-        (".global .b32 x;", "CP7103"),
         (".loc 1 2", "CP7101"),
         ('.pragma "x"', "CP7101"),
         (".surprise;", "CP7101"),
