@@ -36,7 +36,8 @@ from verify.verdict import StageResult, Status, Verdict
 
 _PORT = "port.py"
 _FROM = re.compile(r"# CUDA: \S*?([\w.+-]+\.\w+):(\d+)")
-_CASE = re.compile(r"\bcase ([^,;]+)")
+_CASE = re.compile(r"\bcase ([^,;:]+)")
+_FOLDER = re.compile(r"[^\s'\"(]*/(?=port\.py\b)")
 _SECONDS = re.compile(r"([\d.]+) s\b")
 _MOST_NAMES = 12
 _MOST_TEXT = 1500  # characters of a compiler's message
@@ -174,5 +175,5 @@ def _case(stage: StageResult) -> str:
 
 
 def _cut(message: str) -> str:
-    text = message.strip()
+    text = _FOLDER.sub("", message.strip())  # where the candidate lies is nobody's business
     return text if len(text) <= _MOST_TEXT else text[:_MOST_TEXT] + " …"
