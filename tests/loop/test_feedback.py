@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.loop.scripted import COMPILED, RIGHT, verdict, wrong
+from tests.loop.scripted import COMPILED, RIGHT, wrong
+from tests.loop.scripted import verdict as by_first_line
 from translator.grounding.check import Unknown
 from translator.loop.feedback import passed, told
 from translator.loop.judged import Judged
@@ -144,8 +145,8 @@ def test_what_no_other_kind_fits_is_told_as_it_is() -> None:
 
 
 def test_a_candidate_that_passed_has_no_fault() -> None:
-    right = Judged(RIGHT, (), verdict(RIGHT, Options()))
+    right = Judged(RIGHT, (), by_first_line(RIGHT, Options()))
     assert told(right, CUDA) == []
     assert right.verdict is not None and passed(right.verdict).times == ()
-    bad = Judged(wrong(3), (), verdict(wrong(3), Options()))
+    bad = Judged(wrong(3), (), by_first_line(wrong(3), Options()))
     assert len(told(bad, CUDA)) == 1
