@@ -5,12 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.llm.endpoint import Endpoint, ok, status
+from tests.llm.endpoint import Endpoint, hang, ok, status
 from tests.loop.scripted import RIGHT, fenced, verdict, wrong
 from tests.loop.test_search import SPEC
 from translator.batch import assist
@@ -185,3 +190,37 @@ def test_a_spec_with_questions_is_not_sent(place: Path) -> None:
 def no_tools():  # type: ignore[no-untyped-def]
     """An endpoint that takes no tools: each answer is one file then."""
     return status(400, json.dumps({"error": {"message": "tools is not supported by this model"}}))
+
+
+def test_an_interrupted_run_ends_while_the_model_still_thinks(place: Path) -> None:
+    code = (
+        "import sys; from tests.loop.test_runs import stubs; stubs()\n"
+        "from translator.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    )
+    with Endpoint([hang]) as e:
+        command = [sys.executable, "-c", code, "lift", "k", "--model", "m", "--base-url", e.url]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        child = subprocess.Popen(command, cwd=place, env=environment, stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 60
+        while not e.seen and time.monotonic() < until:
+            time.sleep(0.05)
+        assert e.seen
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+    assert child.returncode == 130, err
+    folder = only_run(place)
+    assert (folder / "run.json").is_file() and (folder / "k/candidate-1/transcript.jsonl").is_file()
+
+
+def stubs() -> None:
+    """For a child process: a verifier by first lines, and no DSL."""
+    of = workshop.Workshop.of
+
+    def made(*args: object) -> workshop.Workshop:
+        shop = of(*args)  # type: ignore[arg-type]
+        shop.judge = lambda folder, options: verdict((folder / "port.py").read_text(), options)
+        return shop
+
+    workshop.Workshop.of = made  # type: ignore[assignment, method-assign]
+    assist.load_api = lambda: None  # type: ignore[assignment]
+    assist.choose = lambda _: Where("sm_90a", emulator=True)

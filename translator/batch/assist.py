@@ -11,6 +11,7 @@ import contextlib
 import datetime
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from translator.output import write_file
 from translator.retrieval.read import Query
 from translator.settings import Settings
 from translator.task import TaskError, load_task
+from verify.isolate import end_all
 from verify.options import DEVICES, Options
 from verify.spec import Spec
 from verify.spec_check import load_checked
@@ -88,6 +90,18 @@ class Session:
     replay: Path | None = None
     resumed: bool = False
     leave: Leave = field(default_factory=Leave)
+    stops: list[threading.Event] = field(default_factory=list)
+
+    def end(self) -> None:
+        """End every loop that is under way, and the children that judge for it."""
+        for stop in self.stops:
+            stop.set()
+        end_all()
+
+    def stop(self) -> threading.Event:
+        """What ends one kernel's loop."""
+        self.stops.append(threading.Event())
+        return self.stops[-1]
 
     def client(self, name: str, folder: Path) -> Client:
         """Of one conversation; what is said is recorded in `folder`. LlmError."""
@@ -144,6 +158,7 @@ def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
         except BaseException:
             for future in waiting:
                 future.cancel()
+            work.end()
             raise
     return [came[w.name] for w in wanted]
 
@@ -213,6 +228,7 @@ def _one(work: Session, w: Wanted) -> Entry:
             bench,
             s.candidates,
             start,
+            work.stop(),
         )
         found = search(job, purse)
         if found.best is not None:
@@ -221,8 +237,11 @@ def _one(work: Session, w: Wanted) -> Entry:
         found = Found(None, None, error.code, error.why)
     except LlmError as error:
         found = Found(None, None, error.code, error.message)
-    except (OSError, UnicodeDecodeError) as error:
-        found = Found(None, found.nearest, "CP0002", f"{w.target}: {error}", found.candidates)
+    except OSError as error:
+        why = f"{error.filename or w.target}: {error.strerror or error}"
+        found = Found(None, found.nearest, "CP0002", why, found.candidates)
+    except ValueError as error:  # a source that is no text, a name that Python has taken
+        found = Found(None, None, "CP5406", f"{w.target}: {error}")
     return _entry(work, w, found, purse)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from translator.llm.extract import extract
 from translator.llm.messages import Client, LlmError, Message, Problem, Reply, Tool
+from translator.llm.patient import StoppedError
 from translator.loop.feedback import passed, told
 from translator.loop.goal import Goal
 from translator.loop.judged import Judged, Reached
@@ -81,6 +82,8 @@ class Conversation:
                 return Ended(self.goal.best, "CP5403", why)
             try:
                 reply = self.client.ask(self.messages, self._tools)
+            except StoppedError:
+                continue
             except LlmError as error:
                 if error.reply is not None:
                     self.purse.add(error.reply)  # received and paid for, though it is of no use

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from translator.llm.messages import Client
+from translator.llm.patient import Patient
 from translator.loop.attempt import Conversation, Ended
 from translator.loop.goal import Goal, Mode
 from translator.loop.judged import Judged, Reached
@@ -34,7 +35,7 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class Job:
     """`client(k)` makes the client of conversation k, whose folder is given; `start` is the verified port
-    that lift and tune begin with."""
+    that lift and tune begin with. Who sets `stop` ends it, however long an answer takes."""
 
     target: Path
     module: str
@@ -45,6 +46,7 @@ class Job:
     bench: Bench
     candidates: int = 1
     start: str = ""
+    stop: threading.Event = field(default_factory=threading.Event)
 
 
 def search(job: Job, purse: Purse) -> Found:
@@ -56,36 +58,33 @@ def search(job: Job, purse: Purse) -> Found:
         if not start.passed:
             words = start.verdict.proven if start.verdict is not None else "it uses unknown names"
             return Found(None, start, "CP5405", words)
-    stop = threading.Event()
-    talks = [_conversation(job, k, purse, start, stop) for k in range(job.candidates)]
+    talks = [_conversation(job, k, purse, start) for k in range(job.candidates)]
 
     def one(talk: Conversation) -> Ended:
         ended = talk.run()
         if ended.fatal or (job.mode == "port" and ended.best is not None):
-            stop.set()
+            job.stop.set()
         return ended
 
     try:
         with ThreadPoolExecutor(max(1, job.candidates)) as pool:
             ends = list(pool.map(one, talks))
     except BaseException:
-        stop.set()
+        job.stop.set()
         raise
     return _found(talks, ends)
 
 
-def _conversation(
-    job: Job, k: int, purse: Purse, start: Judged | None, stop: threading.Event
-) -> Conversation:
+def _conversation(job: Job, k: int, purse: Purse, start: Judged | None) -> Conversation:
     """The k-th conversation: its exemplars begin with the k-th, so that several do not think alike."""
     folder = job.folder / f"candidate-{k + 1}"
     shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
-    client = job.client(k, folder)
-    brief, hidden = job.material.brief(job.mode, turned=k, tools=getattr(client, "tools", True), start=start)
+    client = Patient(job.client(k, folder), job.stop)
+    brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
     desk = Desk(shop, job.material.api, job.material.blocks, job.material.items, source=brief.draft)
     goal = Goal(job.mode, start, timed=job.bench.timed)
     lines = job.material.cuda.splitlines()
-    return Conversation(client, brief, desk, goal, purse, Log(folder), lines, list(hidden), stop)
+    return Conversation(client, brief, desk, goal, purse, Log(folder), lines, list(hidden), job.stop)
 
 
 def _found(talks: Sequence[Conversation], ends: Sequence[Ended]) -> Found:

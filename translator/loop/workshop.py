@@ -65,7 +65,7 @@ class Workshop:
         """The names of `source` that the installed DSL and the corpus do not have."""
         try:
             return tuple(unknown_names(source, self.api)) if self.api is not None else ()
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return ()  # the static stage says what is no Python
 
     def compiled(self, source: str) -> Judged:
