@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +22,8 @@ from translator.loop.judged import Judged
 from verify.verdict import Verdict
 
 PLACE = Path(__file__).parents[1] / "replay"
+# Where a candidate lay when it was judged is no part of what was found.
+_FOLDER = re.compile(r"/[^\s'\"\\(]*/(?=port\.py\b)")
 _KEPT = ("spec.toml", "task.json", "original", "reference.py")
 
 
@@ -41,7 +44,8 @@ def record(run: Path, name: str, to: str) -> Path:
     api = load_api()
     judged: dict[str, dict[str, Any]] = {}
     for k, talk in enumerate(sorted((run / name).glob("candidate-*")), 1):
-        shutil.copyfile(talk / "transcript.jsonl", folder / f"transcript-{k}.jsonl")
+        said = _FOLDER.sub("", (talk / "transcript.jsonl").read_text(encoding="utf-8"))
+        (folder / f"transcript-{k}.jsonl").write_text(said, encoding="utf-8")
         for path in sorted(talk.glob("52-candidate-*.py")):
             number = path.stem.rpartition("-")[2]
             text = path.read_text(encoding="utf-8")
@@ -52,7 +56,7 @@ def record(run: Path, name: str, to: str) -> Path:
             judged[key] = {"unknown": unknown, "verdict": _small(verdict) if verdict else None}
     told = {"outcome": entry.outcome, "code": entry.code, "candidates": entry.candidates, "mode": asked.mode}
     written = json.dumps({"ended": told, "judged": judged}, indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / "judged.json").write_text(written + "\n", encoding="utf-8")
+    (folder / "judged.json").write_text(_FOLDER.sub("", written) + "\n", encoding="utf-8")
     return folder
 
 
