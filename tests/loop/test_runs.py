@@ -78,6 +78,8 @@ def test_lift_writes_a_copy_and_leaves_the_target(place: Path, capfd: pytest.Cap
     assert (place / "out/k/port.py").read_text() == OTHER
     assert (place / "out/k/spec.toml").read_text() == SPEC
     assert (place / "k/port.py").read_text() == RIGHT
+    origin = json.loads((place / "out/k/origin.json").read_text())
+    assert (origin["by"], origin["mode"], origin["turns"], origin["tokens"]) == ("m", "lift", 1, 18)
 
 
 def test_what_is_there_is_not_replaced_unasked(place: Path, capfd: pytest.CaptureFixture[str]) -> None:

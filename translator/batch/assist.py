@@ -40,6 +40,7 @@ from translator.settings import Settings
 from translator.task import TaskError, load_task
 from verify.isolate import end_all
 from verify.options import DEVICES, Options
+from verify.origin import ORIGIN, Origin
 from verify.spec import Spec
 from verify.spec_check import load_checked
 from verify.spec_file import SpecError, load_spec
@@ -232,7 +233,7 @@ def _one(work: Session, w: Wanted) -> Entry:
         )
         found = search(job, purse)
         if found.best is not None:
-            _keep(w, spec, found)
+            _keep(work, w, spec, found, purse)
     except _NotAskedError as error:
         found = Found(None, None, error.code, error.why)
     except LlmError as error:
@@ -279,11 +280,22 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
     )
 
 
-def _keep(w: Wanted, spec: Spec, found: Found) -> None:
-    """Write what passed: into the target's own folder, or as a copy of it with another port, whole or not at
-    all."""
+def _keep(work: Session, w: Wanted, spec: Spec, found: Found, purse: Purse) -> None:
+    """Write what passed, and its origin: into the target's own folder, or as a copy of it with another port,
+    whole or not at all."""
     assert found.best is not None
+    spent = purse.spent
+    origin = Origin(
+        by=work.settings.model,
+        mode=w.mode,
+        turns=spent.turns,
+        candidates=found.candidates,
+        tokens=spent.tokens,
+        money=spent.money,
+        seconds=round(purse.seconds, 1),
+    ).model_dump_json(indent=1)
     if w.out.resolve() == w.target.resolve():
+        write_file(w.out / ORIGIN, origin)
         write_file(w.out / spec.port.module, found.best.source)
         return
     w.out.parent.mkdir(parents=True, exist_ok=True)
@@ -293,6 +305,7 @@ def _keep(w: Wanted, spec: Spec, found: Found) -> None:
             w.target, copy, ignore=shutil.ignore_patterns("verdict.json", "baselines", "__pycache__")
         )
         write_file(copy / spec.port.module, found.best.source)
+        write_file(copy / ORIGIN, origin)
         if w.out.exists():
             shutil.rmtree(w.out)
         copy.replace(w.out)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from verify.certificate import seal_of
 from verify.files import read_bytes
+from verify.origin import read_origin
 from verify.report.visible import lines_of
 from verify.verdict import Report, Verdict
 
@@ -57,6 +58,7 @@ class Entry:
     port: Source | None = None
     cuda: tuple[Source, ...] = ()
     links: tuple[tuple[int, int], ...] = ()
+    origin: str = ""
 
     @property
     def unreadable(self) -> bool:
@@ -157,7 +159,8 @@ def _entry(one: _Found, anchors: Counter[str]) -> Entry:
     cuda = tuple(s for s in (author, sliced) if s is not None)
     if len(cuda) == 2 and cuda[0].lines == cuda[1].lines:
         cuda = cuda[:1]
-    return Entry(one.folder, name, f"k-{slug}", verdict, tuple(problems), port, cuda, links)
+    origin = read_origin(one.folder)
+    return Entry(one.folder, name, f"k-{slug}", verdict, tuple(problems), port, cuda, links, origin)
 
 
 def _read_verdict(path: Path, problems: list[Problem]) -> Verdict | None:

@@ -267,3 +267,14 @@ def test_odd_sources(tmp_path: Path, port: bytes, lines: int) -> None:
     made = report(folder)
     assert len(made.sources()[0]["panes"][0]["lines"]) == lines
     assert "port.py is not what was verified" in made.words
+
+
+def test_who_proposed_a_port_is_told_and_harmless(tmp_path: Path) -> None:
+    targets.passed(tmp_path / "k")
+    origin = {"by": "<b>m</b>", "mode": "port", "turns": 1, "candidates": 2, "tokens": 30, "seconds": 4.0}
+    (tmp_path / "k/origin.json").write_text(json.dumps(origin))
+    assert "<b>m</b>, to port: 1 turn, 2 candidates, 30 tokens, 4 s" in report(tmp_path / "k").words
+    (tmp_path / "k/origin.json").write_text("{")
+    assert "origin.json can't be read" in report(tmp_path / "k").words
+    (tmp_path / "k/origin.json").unlink()
+    assert "proposed by" not in report(tmp_path / "k").words
