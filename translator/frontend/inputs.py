@@ -226,11 +226,18 @@ def _walk(folder: Path) -> Iterable[Path]:
     except OSError:
         return
     for entry in entries:
-        if entry.is_dir():
+        if _is_folder(entry):
             if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
                 yield from _walk(entry)
         elif entry.suffix.lower() in SUFFIXES:
             yield entry
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # what is listed can't always be looked at
+        return False
 
 
 def _cuda_files(folder: Path, away: frozenset[Path]) -> list[Path]:

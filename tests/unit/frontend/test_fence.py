@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,17 @@ def test_a_project_above_is_not_searched_for_includers(room: Path) -> None:
     assert (Path(reading.unit_path).name, reading.errors) == ("main.cu", 0)
     (reading,), codes = read_in(room, "")
     assert (Path(reading.unit_path).name, reading.errors > 0, codes) == ("k.cu", True, [])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is denied to root")
+def test_a_folder_that_may_be_listed_and_no_more_is_passed_by(room: Path) -> None:
+    locked = room / "in" / "locked"
+    locked.mkdir()
+    (locked / "a.cu").write_text(KERNEL)
+    (room / "in" / "to").symlink_to(locked / "a.cu")
+    locked.chmod(0o400)
+    try:
+        readings, codes = read_in(room, '#include "sub/fine.h"')
+    finally:
+        locked.chmod(0o700)
+    assert ([r.errors for r in readings], codes) == ([0], [])
