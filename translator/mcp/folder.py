@@ -16,9 +16,10 @@ _KEPT = frozenset(
     (
         *("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CC", "USER"),
         *("LOGNAME", "PYTHONHOME", "PYTHONUTF8", "OMP_NUM_THREADS", "CUTEPORT_ISOLATION", "CUTEPORT_JOBS"),
+        "CUTE_DSL_ARCH",
     )
 )
-_KEPT_BEGINNINGS = ("LC_", "CUDA_", "NVIDIA_", "CUTE_DSL_")
+_KEPT_BEGINNINGS = ("LC_", "CUDA_", "NVIDIA_")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys", "/nix/store")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "shm", "dri")  # and nvidia*
 _OF_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "nsswitch.conf")

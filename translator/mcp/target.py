@@ -15,6 +15,7 @@ _ONE = 16_000_000  # bytes of a file
 _ALL = 64_000_000  # bytes
 _DEEP = 6  # folders
 _NEEDED = "spec.toml"
+_MADE = "verdict.json"  # an earlier one is not copied: `verify` would keep it where it tells of more
 
 
 def copied(folder: Path, into: Path, given: str) -> Path:
@@ -45,6 +46,8 @@ def _files(folder: Path, given: str, depth: int = 0) -> Iterator[tuple[Path, int
         raise RefusedError("CP5505", path=given, reason="its folders are too deep")
     for entry in sorted(folder.iterdir()):
         found = entry.lstat()
+        if depth == 0 and entry.name == _MADE:
+            continue
         if stat.S_ISDIR(found.st_mode):
             if entry.name != "__pycache__":
                 yield from _files(entry, given, depth + 1)
