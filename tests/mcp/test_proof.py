@@ -32,7 +32,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     reference = f"import sys\ntext = open({str(secret)!r}).read()\nsys.exit(text)\n"
     (own / "hostile_reference/reference.py").write_text(reference)
     original = own / "hostile_original/original/device.cu"
-    original.write_text(f'#include "{secret}"\n{SECRET[:6]}_x y;\n' + original.read_text())
+    broken = place / "out/broken.h"
+    broken.write_text(f"__device__ int y = {SECRET};\n")  # which a compiler would quote
+    original.write_text(f'#include "{broken}"\n{original.read_text()}')
     before = [tree(place / p) for p in ("in", "out", "home")]
     emulated = {"device": "emulator", "cases": [CASE], "stages": ["parity"]}
     made = serve(

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import runpy
 import signal
 import struct
 import sys
@@ -106,10 +107,8 @@ def main(arguments: Iterable[str]) -> None:
         limits(_FILE_BYTES)
     if policy["confine"] and not restrict(policy["read"], policy["write"]):
         os._exit(1)  # the server looked before: it must not be weaker than it said
-    from translator.cli.main import main as cuteport
-
     sys.argv = ["cuteport", *words]
-    cuteport()
+    runpy.run_module("translator.cli.main", run_name="__main__")
 
 
 if __name__ == "__main__":
