@@ -109,7 +109,7 @@ def test_summaries_say_what_matters(served: Served) -> None:
 
 def test_a_file_finds_what_it_can_be_ported_after(served: Served) -> None:
     (kernel,) = served.document("like")["kernels"]
-    assert (kernel["entries"][0]["family"], kernel["entries"][0]["id"]) == ("norm", "rms_norm")
+    assert (kernel["hits"][0]["family"], kernel["hits"][0]["id"]) == ("norm", "rms_norm")
 
 
 def test_analyze_says_what_porting_takes(served: Served) -> None:

@@ -1,8 +1,8 @@
 """The table of diagnostic codes: never renumbered, never reused.
 
-CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP51xx to CP55xx what has to do
-with a model. `verify` has its own table (CP6xxx to CP9xxx), the corpus too (CP50xx). An error refuses the
-kernel; a warning or a note leaves a trace in the port.
+CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP51xx to CP54xx what has to do
+with a model, CP55xx the server for agents. `verify` has its own table (CP6xxx to CP9xxx), the corpus too
+(CP50xx). An error refuses the kernel; a warning or a note leaves a trace in the port.
 Each code has a page in `pages/`, printed by `cuteport explain CODE`.
 """
 

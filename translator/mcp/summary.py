@@ -69,9 +69,9 @@ def _search(d: Document) -> list[str]:
         return _named(hits) or ["nothing proven fits these words"]
     lines = []
     for k in d["kernels"]:
-        fitting = ", ".join(f"{e['family']}/{e['id']}" for e in k["entries"])
+        fitting = ", ".join(f"{e['family']}/{e['id']}" for e in k["hits"])
         lines.append(f"{_cut(k['kernel'])}: {fitting or 'nothing proven fits'}")
-    return _named(lines) + [_cut(p) for p in d["problems"]]
+    return _named(lines) + [_cut(f"{p['code']} {p['message']}") for p in d["problems"]]
 
 
 def _show(d: Document) -> list[str]:
