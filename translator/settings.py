@@ -42,6 +42,7 @@ class Settings:
     std: str = ""  # "" for what compile_commands.json says, else the frontend's default
     compile_commands: Path | None = None
     instantiate: tuple[str, ...] = ()  # "k<float, 8>"
+    below: tuple[str, ...] = ()  # folders that sources and what they include may lie in; empty for any
     jobs: int = 0  # 0 for one per core
     arch: str = ""  # "" for the GPU's own, or sm_90a where there is none
     device: str = "auto"  # where values are compared: a GPU, otherwise the emulator; or "gpu", "emulator"

@@ -54,6 +54,7 @@ def read_options(settings: Settings) -> ReadOptions:
         kernels=settings.kernels,
         instantiate=settings.instantiate,
         opt_level=None if settings.opt_level < 0 else settings.opt_level,
+        below=settings.below,
     )
 
 

@@ -24,6 +24,7 @@ from translator.cli import (
     explain,
     improve,
     mapping,
+    mcp,
     port,
     report,
     runs,
@@ -70,6 +71,7 @@ app.command("api")(api.api)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
+app.command("mcp")(mcp.mcp)
 
 
 def _version(asked: bool) -> None:

@@ -1,8 +1,8 @@
 """The table of diagnostic codes: never renumbered, never reused.
 
-CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP51xx to CP55xx what has to do
-with a model. `verify` has its own table (CP6xxx to CP9xxx), the corpus too (CP50xx). An error refuses the
-kernel; a warning or a note leaves a trace in the port.
+CP1xxx frontend, CP2xxx mapping, CP3xxx analysis and passes, CP4xxx emit, CP51xx to CP54xx what has to do
+with a model, CP55xx the server for agents. `verify` has its own table (CP6xxx to CP9xxx), the corpus too
+(CP50xx). An error refuses the kernel; a warning or a note leaves a trace in the port.
 Each code has a page in `pages/`, printed by `cuteport explain CODE`.
 """
 
@@ -172,4 +172,23 @@ CODES: dict[str, Code] = {
     "CP5405": Code(_E, "there is no port that passes to begin with: {why}"),
     "CP5406": Code(_E, "the original can't be judged, whatever the candidate: {why}"),
     "CP5407": Code(_E, "{run} can't be resumed or compared: {why}"),
+    # ---- CP5501-5519: the server for agents, and the fence around what strangers' sources read
+    "CP5501": Code(_E, "arguments of {tool} that can't be used: {reason}"),
+    "CP5502": Code(_E, "{path} lies outside the folders that may be read"),
+    "CP5503": Code(_E, "{path} includes {name}, which lies outside the folders that may be read"),
+    "CP5504": Code(_E, "{path} is neither a regular file nor a folder"),
+    "CP5505": Code(_E, "{path} can't be copied into the run folder: {reason}"),
+    "CP5506": Code(_E, "{tool} took longer than {seconds} s and was ended"),
+    "CP5507": Code(
+        _E, "the answer of {tool} has {size}, more than the {most} that are sent; it is in {path}"
+    ),
+    "CP5508": Code(
+        _E, "the package mcp can't be imported: {reason}; `pip install 'cuteport[mcp]'` brings it"
+    ),
+    "CP5509": Code(_E, "{tool} ended without an answer: {reason}"),
+    "CP5510": Code(
+        _E, "{tool} would run code of {path}, and this system can't confine what it reads: {reason}"
+    ),
+    "CP5511": Code(_E, "no such resource: {uri}"),
+    "CP5512": Code(_E, "{path} exists and is something else; it is not written over"),
 }

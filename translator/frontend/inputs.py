@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translator.diag.diagnostic import Sink, Span
+from translator.frontend.fence import holds
 from translator.frontend.included import MOST, megabytes, size_of
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
@@ -30,7 +31,8 @@ class ReadOptions:
     """What the command line gives. `defines` are `NAME` or `NAME=VALUE`; `includes` are folders.
 
     `kernels` keeps only kernels of these names; `instantiate` holds texts such as `ns::k<float, 8>`.
-    `opt_level` goes with them to the ports.
+    `opt_level` goes with them to the ports. `below` are the folders that sources and what they include may
+    lie in, none for any.
     """
 
     includes: tuple[str, ...] = ()
@@ -40,6 +42,7 @@ class ReadOptions:
     kernels: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
     opt_level: int | None = None
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +146,14 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
         place = Path(path)
         if not path:  # Path would take it for the working folder
             sink.report("CP1001", Span(path), path='""')
+        elif not holds(options.below, place):
+            sink.report("CP5502", Span(path), path=path)
         elif place.is_dir():
-            local = table or _nearby_commands(place, sink)
-            files = _cuda_files(place)
+            local = table or _nearby_commands(place, sink, options.below)
+            away = [f for f in _walk(place) if not holds(options.below, f)] if options.below else []
+            for file in away:
+                sink.report("CP5502", Span(str(file)), path=str(file))
+            files = _cuda_files(place, frozenset(away))
             if not files:
                 without.append(path)
             for file in files:
@@ -155,8 +163,8 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     for path in without if not found.units else ():
         sink.report("CP1005", Span(path), path=path)
     for path in paths:  # after all units: an includer that is named itself is a unit
-        if path and not Path(path).is_dir():
-            for file in _includers(Path(path)):
+        if path and holds(options.below, path) and not Path(path).is_dir():
+            for file in _includers(Path(path), options.below):
                 _add(found.includers, str(file), options, table, seen, requested=False)
     return found
 
@@ -176,7 +184,8 @@ def _add(
         return
     seen.add(real)
     flags = table.get(real, UnitInput(path, std=options.std))
-    includes = dict.fromkeys((*options.includes, *flags.includes, *default_includes(path)))
+    searched = dict.fromkeys((*options.includes, *flags.includes, *default_includes(path)))
+    includes = [f for f in searched if holds(options.below, f)]
     defines = (*flags.defines, *options.defines)
     units.append(UnitInput(path, tuple(includes), defines, flags.std or options.std, requested, named))
 
@@ -217,16 +226,24 @@ def _walk(folder: Path) -> Iterable[Path]:
     except OSError:
         return
     for entry in entries:
-        if entry.is_dir():
+        if _is_folder(entry):
             if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
                 yield from _walk(entry)
         elif entry.suffix.lower() in SUFFIXES:
             yield entry
 
 
-def _cuda_files(folder: Path) -> list[Path]:
-    """Sources below `folder` that hold `__global__`, and those that include one of them, sorted by path."""
-    data = {file: peek(file) for file in _walk(folder)}
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # what is listed can't always be looked at
+        return False
+
+
+def _cuda_files(folder: Path, away: frozenset[Path]) -> list[Path]:
+    """Sources below `folder` that hold `__global__`, and those that include one of them, sorted by path. What
+    is `away` is not looked into."""
+    data = {file: peek(file) for file in _walk(folder) if file not in away}
     holding = {f for f, d in data.items() if b"__global__" in d and b"__global__" in _COMMENT.sub(b"", d)}
     included = {
         file: {Path(n.decode("latin-1")).name for n in _INCLUDE.findall(d)} for file, d in data.items()
@@ -240,11 +257,13 @@ def _cuda_files(folder: Path) -> list[Path]:
         wanted |= more
 
 
-def _includers(file: Path) -> list[Path]:
+def _includers(file: Path, below: Sequence[str] = ()) -> list[Path]:
     """Files of the same project that include `file`, directly or through each other; nearest first."""
     own = file.resolve()
     root = _project_root(own)
-    near = [p for p in itertools.islice(_walk(root), _SEARCHED) if p != own]
+    if not holds(below, root):
+        root = own.parent
+    near = [p for p in itertools.islice(_walk(root), _SEARCHED) if p != own and holds(below, p)]
     included = {p: _included(peek(p)) for p in near}
     found: list[Path] = []
     names = {file.name}
@@ -272,9 +291,9 @@ def _project_root(file: Path) -> Path:
 # ---- compile_commands.json
 
 
-def _nearby_commands(folder: Path, sink: Sink) -> dict[str, UnitInput]:
+def _nearby_commands(folder: Path, sink: Sink, below: Sequence[str] = ()) -> dict[str, UnitInput]:
     for place in (folder / "compile_commands.json", folder / "build" / "compile_commands.json"):
-        if place.is_file():
+        if place.is_file() and holds(below, place):
             return _commands(str(place), sink)
     return {}
 

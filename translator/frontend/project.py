@@ -12,6 +12,7 @@ from pathlib import Path
 
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend import ast, clang, relations, templates
+from translator.frontend.fence import holds
 from translator.frontend.host import index_of
 from translator.frontend.included import readable
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect, decode, read_text
@@ -181,7 +182,8 @@ def _scan(project: _Project, source: UnitInput, *, requested: bool) -> list[_Fou
         return []
     project.texts[source.path] = text.text
     told = project.sink if requested else Sink()
-    if not readable(source.path, text.data, source.includes, source.defines, told):
+    below = project.options.below
+    if not readable(source.path, text.data, source.includes, source.defines, told, below):
         return []
     try:
         unit = project.unit(source)
@@ -189,6 +191,10 @@ def _scan(project: _Project, source: UnitInput, *, requested: bool) -> list[_Fou
         if requested:
             project.sink.report("CP1016", Span(source.path), path=source.path, reason=str(problem))
         return []
+    for file in relations.user_files(unit) if below else ():  # macros can make a name that nothing above saw
+        if not holds(below, file):
+            told.report("CP5503", Span(source.path), path=source.path, name=file)
+            return []
     suffix = ""
     explicit = templates.explicit(unit)
     if explicit:

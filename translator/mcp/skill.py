@@ -1,0 +1,38 @@
+"""The skill folder for agents: written out by `cuteport mcp --skill DIR`, its workflow also the prompt."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from translator.mcp.roots import RefusedError
+
+_WORKFLOW = "## Workflow"
+
+
+def _folder() -> Traversable:
+    return files("translator.mcp").joinpath("skill", "cuteport")
+
+
+def texts() -> dict[str, str]:
+    """The files of the skill: name → text."""
+    found = {f.name: f.read_text(encoding="utf-8") for f in _folder().iterdir() if f.name.endswith(".md")}
+    return dict(sorted(found.items()))
+
+
+def workflow() -> str:
+    """The part of SKILL.md that says what to do in which order."""
+    return texts()["SKILL.md"].split(_WORKFLOW, 1)[1].split("\n## ", 1)[0].strip()
+
+
+def write(into: Path) -> Path:
+    """Write the skill to `into/cuteport`; the folder. RefusedError CP5512 where others are in the way."""
+    place = into / "cuteport"
+    for name, text in texts().items():
+        if (place / name).exists() and (place / name).read_text("utf-8", "replace") != text:
+            raise RefusedError("CP5512", "refused", path=str(place / name))
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in texts().items():
+        (place / name).write_text(text, encoding="utf-8")
+    return place
