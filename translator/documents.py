@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -310,52 +311,33 @@ NAMES = (
 
 def schema_of(name: str) -> str:
     """The JSON schema of a document in NAMES, as text."""
-    if name.startswith("corpus"):
-        from translator.batch.corpus_documents import (
-            CorpusDocument,
-            SearchDocument,
-            SearchForDocument,
-            ShowDocument,
-        )
-
-        corpus: dict[str, type[BaseModel]] = {
-            "corpus-search": SearchDocument,
-            "corpus-search-for": SearchForDocument,
-            "corpus-show": ShowDocument,
-        }
-        model: type[BaseModel] = corpus.get(name, CorpusDocument)
-    elif name == "api":
-        from translator.api_document import ApiDocument
-
-        model = ApiDocument
-    elif name not in _MODELS:
-        from verify.check.bisect import BisectReport
-        from verify.check.model import CheckReport
-        from verify.emulate import Emulated
-        from verify.replay import Replay
-        from verify.report.command import ReportDocument
-        from verify.spec import Spec
-        from verify.spec_check import SpecDocument
-        from verify.verdict import Report as VerifyDocument
-        from verify.verdict import Verdict
-
-        others: dict[str, type[BaseModel]] = {
-            "verify": VerifyDocument,
-            "check": CheckReport,
-            "bisect": BisectReport,
-            "emulate": Emulated,
-            "replay": Replay,
-            "verdict": Verdict,
-            "spec": Spec,
-            "spec-check": SpecDocument,
-            "report": ReportDocument,
-        }
-        model = others[name]
-    else:
-        model = _MODELS[name]
+    model = _MODELS.get(name)
+    if model is None:
+        module, kind = _ELSEWHERE[name]
+        model = getattr(import_module(module), kind)
     return json.dumps(model.model_json_schema(), indent=2)
 
 
+# Documents whose modules are only imported where they are needed.
+_ELSEWHERE = {
+    "api": ("translator.api_document", "ApiDocument"),
+    "bisect": ("verify.check.bisect", "BisectReport"),
+    "check": ("verify.check.model", "CheckReport"),
+    "corpus": ("translator.batch.corpus_documents", "CorpusDocument"),
+    "corpus-search": ("translator.batch.corpus_documents", "SearchDocument"),
+    "corpus-search-for": ("translator.batch.corpus_documents", "SearchForDocument"),
+    "corpus-show": ("translator.batch.corpus_documents", "ShowDocument"),
+    "emulate": ("verify.emulate", "Emulated"),
+    "replay": ("verify.replay", "Replay"),
+    "report": ("verify.report.command", "ReportDocument"),
+    "run": ("translator.batch.run_documents", "RunDocument"),
+    "runs": ("translator.batch.run_documents", "RunsDocument"),
+    "runs-compare": ("translator.batch.compare", "Comparison"),
+    "spec": ("verify.spec", "Spec"),
+    "spec-check": ("verify.spec_check", "SpecDocument"),
+    "verdict": ("verify.verdict", "Verdict"),
+    "verify": ("verify.verdict", "Report"),
+}
 _MODELS: dict[str, type[BaseModel]] = {
     "port": PortDocument,
     "analyze": AnalyzeDocument,
