@@ -44,6 +44,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         return shop
 
     monkeypatch.setattr(workshop.Workshop, "of", made)
+    monkeypatch.setattr(assist, "verify_target", by_first_line)
     monkeypatch.setattr(assist, "load_api", lambda: None)
     monkeypatch.setattr(assist, "choose", lambda _: Where("sm_90a", emulator=True))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -80,6 +81,23 @@ def test_lift_writes_a_copy_and_leaves_the_target(place: Path, capfd: pytest.Cap
     assert (place / "k/port.py").read_text() == RIGHT
     origin = json.loads((place / "out/k/origin.json").read_text())
     assert (origin["by"], origin["mode"], origin["turns"], origin["tokens"]) == ("m", "lift", 1, 18)
+
+
+def test_what_was_written_is_judged_where_it_lies(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[Path] = []
+
+    def never(folder: Path, options: Options) -> Verdict:
+        judged.append(folder)
+        return verdict(wrong(1), options)
+
+    monkeypatch.setattr(assist, "verify_target", never)
+    (place / "k/line_map.json").write_text("{}")  # of the port that was there
+    with Endpoint([no_tools(), ok(fenced(OTHER))]) as e:
+        assert lift(e) == 1
+    assert [p.name for p in judged] == ["k"] and judged[0].parent.name == "out"
+    assert not (place / "out/k/line_map.json").exists()
+    [entry] = read_ledger(only_run(place))
+    assert (entry.outcome, entry.code) == ("REFUSED", "CP7012")
 
 
 def test_what_is_there_is_not_replaced_unasked(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -225,4 +243,5 @@ def stubs() -> None:
 
     workshop.Workshop.of = made  # type: ignore[assignment, method-assign]
     assist.load_api = lambda: None  # type: ignore[assignment]
+    assist.verify_target = None  # type: ignore[assignment]
     assist.choose = lambda _: Where("sm_90a", emulator=True)

@@ -19,6 +19,7 @@ from translator.loop.material import Material
 from translator.loop.purse import Purse
 from translator.loop.search import Found, Job, search
 from translator.loop.workshop import Bench
+from translator.task import Task
 from verify.options import Options
 from verify.spec_file import load_spec
 from verify.verdict import Verdict
@@ -66,13 +67,14 @@ def run(target: Path, models: Sequence[Model], monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(workshop.Workshop, "of", made)
     spec = load_spec(target)
+    task = given.pop("task", None)
     cuda = (target / "original/device.cu").read_text()
     mode: Mode = given.pop("mode", "port")  # type: ignore[assignment]
     job = Job(
         target,
         "port.py",
         mode,
-        Material(spec, cuda, "sm_90a", None, corpus_blocks(), []),
+        Material(spec, cuda, "sm_90a", None, corpus_blocks(), [], task=task),  # type: ignore[arg-type]
         target.parent / "run",
         lambda k, _: models[k],
         Bench(),
@@ -104,11 +106,11 @@ def test_the_first_that_passes_stops_the_others(target: Path, monkeypatch: pytes
 def test_what_got_furthest_is_told_where_nothing_passed(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = LlmError.of("CP5304", endpoint="e", reason="refused")
+    gone = LlmError.of("CP5308", endpoint="e", tries="3 tries", reason="500")
     said: tuple[Said, ...] = (fenced("# static 1\n" + RIGHT), gone)
     found = run(target, [Model(*said), Model(fenced(wrong(2)), gone)], monkeypatch)
     assert found.best is None and found.nearest is not None
-    assert (found.nearest.reached, found.code, found.candidates) == (Reached.VALUES, "CP5304", 2)
+    assert (found.nearest.reached, found.code, found.candidates) == (Reached.VALUES, "CP5308", 2)
 
 
 def test_nothing_is_lifted_from_a_port_that_does_not_pass(
@@ -123,3 +125,41 @@ def test_the_target_is_only_read(target: Path, monkeypatch: pytest.MonkeyPatch) 
     before = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
     run(target, [Model(fenced(wrong(1)), fenced(RIGHT))], monkeypatch)
     assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
+
+
+def drafted(source: str) -> Task:
+    return Task(
+        kernel="k",
+        instantiation="",
+        cuda_name="k",
+        source="k.cu",
+        line=1,
+        entry="k",
+        stage="emit",
+        refusals=[],
+        whole=True,
+        launch_seen=True,
+        constructs={},
+        features=[],
+        lines=1,
+        draft=source,
+    )
+
+
+def test_a_draft_that_passes_is_kept_and_nobody_is_asked(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Model()
+    found = run(target, [model], monkeypatch, task=drafted(RIGHT))
+    assert found.best is not None and found.best.source == RIGHT
+    assert (model.asked, found.candidates) == ([], 1)
+
+
+def test_what_is_wrong_with_the_draft_is_told_in_the_first_request(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Model(fenced(RIGHT))
+    found = run(target, [model], monkeypatch, task=drafted(wrong(6)))
+    assert found.best is not None
+    [system, user] = model.asked[0]
+    assert "# wrong 6" in user.content and "x[6]" in user.content and "tried as it stands" in user.content

@@ -18,7 +18,7 @@ from translator.llm.budget import Budget
 from translator.llm.transcript import Replay
 from translator.loop import search as searching
 from translator.loop.judged import Judged
-from translator.loop.material import Material, device_text
+from translator.loop.material import Leave, Material, device_text
 from translator.loop.purse import Purse
 from translator.loop.search import Job, search
 from translator.loop.workshop import Bench, Workshop
@@ -59,7 +59,15 @@ def test_it_ends_as_it_ended(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     target = folder / "task"
     spec = load_spec(target)
     material = Material(
-        spec, device_text(target, spec), "sm_90a", None, corpus_blocks(), [], (), load_task(target)
+        spec,
+        device_text(target, spec),
+        "sm_90a",
+        None,
+        corpus_blocks(),
+        [],
+        (),
+        load_task(target),
+        leave=Leave(draft=True),
     )
     ended = held["ended"]
     talks = sorted(folder.glob("transcript-*.jsonl"))

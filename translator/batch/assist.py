@@ -41,14 +41,18 @@ from translator.task import TaskError, load_task
 from verify.isolate import end_all
 from verify.options import DEVICES, Options
 from verify.origin import ORIGIN, Origin
+from verify.run import verify_target
 from verify.spec import Spec
 from verify.spec_check import load_checked
 from verify.spec_file import SpecError, load_spec
+from verify.verdict import Status
 from verify.where import Where, choose
 
 Tell = Callable[[str, int, int, str], None]
 TRANSCRIPT = "transcript.jsonl"
 _PASSED, _REFUSED = "PASSED", "REFUSED"
+# What a folder holds about the port that it has, and says nothing of another one.
+_OF_ITS_PORT = ("verdict.json", "baselines", "line_map.json", "origin.json", "__pycache__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +238,8 @@ def _one(work: Session, w: Wanted) -> Entry:
         found = search(job, purse)
         if found.best is not None:
             _keep(work, w, spec, found, purse)
+            if w.mode != "port":  # ports are judged with all others of their run
+                found = _once_more(w, bench, found)
     except _NotAskedError as error:
         found = Found(None, None, error.code, error.why)
     except LlmError as error:
@@ -301,14 +307,22 @@ def _keep(work: Session, w: Wanted, spec: Spec, found: Found, purse: Purse) -> N
     w.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".cuteport-", dir=w.out.parent) as made:
         copy = Path(made) / "target"
-        shutil.copytree(
-            w.target, copy, ignore=shutil.ignore_patterns("verdict.json", "baselines", "__pycache__")
-        )
+        shutil.copytree(w.target, copy, ignore=shutil.ignore_patterns(*_OF_ITS_PORT))
         write_file(copy / spec.port.module, found.best.source)
         write_file(copy / ORIGIN, origin)
         if w.out.exists():
             shutil.rmtree(w.out)
         copy.replace(w.out)
+
+
+def _once_more(w: Wanted, bench: Bench, found: Found) -> Found:
+    """What was written, judged where it lies; its verdict stays there."""
+    options = Options(arch=bench.arch, device=bench.device, timeout=bench.timeout)
+    verdict = verify_target(w.out, options)
+    if verdict.status is Status.PASSED:
+        return found
+    code = next((s.code for s in verdict.stages if s.code and s.status is verdict.status), "") or ""
+    return Found(None, found.nearest, code, f"{w.out}: {verdict.proven}", found.candidates)
 
 
 def _entry(work: Session, w: Wanted, found: Found, purse: Purse) -> Entry:

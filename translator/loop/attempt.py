@@ -57,7 +57,8 @@ class Next:
 
 @dataclass(slots=True)
 class Conversation:
-    """`cuda` are the lines of the device source; `hidden` are exemplars held back, best first."""
+    """`cuda` are the lines of the device source; `hidden` are exemplars held back, best first; `of_draft` is
+    what was found wrong with the draft that the first request shows."""
 
     client: Client
     brief: Brief
@@ -68,6 +69,7 @@ class Conversation:
     cuda: Sequence[str] = ()
     hidden: list[ExemplarText] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
+    of_draft: Sequence[Feedback] = ()
     policy: Policy = field(default_factory=Policy)
     messages: list[Message] = field(default_factory=list)
     ended: Ended | None = None
@@ -208,6 +210,8 @@ class Conversation:
     def _begin(self) -> None:
         system, user = opening(self.brief)
         self.messages = [Message("system", system), Message("user", user)]
+        if self.of_draft and self.brief.draft:
+            self._say(f"The draft was tried as it stands.\n\n{self._worded(self.of_draft)}")
         self.log.prompt(self.messages)
 
     def _worded(self, items: Sequence[Feedback]) -> str:

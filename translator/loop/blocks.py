@@ -1,12 +1,30 @@
-"""Which building blocks of the corpus fit some words."""
+"""Which building blocks of the corpus fit a source, by a table, or some words."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections import Counter
+from functools import cache
+from pathlib import Path
 
 from corpus.bm25 import Bm25
 from corpus.search import words
 from translator.grounding.blocks import Blocks
+
+_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+@cache
+def _table() -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    read = tomllib.loads(Path(__file__).with_name("blocks.toml").read_text(encoding="utf-8"))
+    return tuple((re.compile("|".join(row["when"])), tuple(row["blocks"])) for row in read["row"])
+
+
+def blocks_for(cuda: str) -> list[str]:
+    """Names of the blocks that stand for what `cuda` takes from a library, in the table's order."""
+    plain = _NOISE.sub(" ", cuda)
+    return list(dict.fromkeys(b for when, names in _table() if when.search(plain) for b in names))
 
 
 def fitting(blocks: Blocks, text: str, most: int) -> list[str]:

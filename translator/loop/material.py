@@ -11,11 +11,11 @@ from corpus.catalog import KERNEL, NOTES, TWIN, Item
 from translator.grounding.api import Api, ApiEntry
 from translator.grounding.blocks import Blocks
 from translator.grounding.needed import needed
-from translator.loop.blocks import fitting
+from translator.loop.blocks import blocks_for
 from translator.loop.feedback import times_of
 from translator.loop.goal import Mode
 from translator.loop.judged import Judged
-from translator.mapping.resolve import rows
+from translator.mapping.resolve import helper, rows
 from translator.mapping.rule import Rule
 from translator.prompts.brief import (
     ArgumentLine,
@@ -37,9 +37,20 @@ from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 
 # Whole kernels in a prompt; what follows is held back for when another one is wanted. One that fits less than
 # so well costs more than it teaches: by the scores of the queries of tests/retrieval.
-_SHOWN, _HELD, _FITS = 2, 2, 0.5
-_MOST_ROWS, _MOST_NAMES, _MOST_BLOCKS = 32, 60, 3
-_FOR_BLOCKS = frozenset({"library", "synchronisation", "instruction"})
+_SHOWN, _HELD, _FITS = 1, 3, 0.5
+_MOST_ROWS, _MOST_NAMES, _MOST_BLOCKS, _MOST_HELPERS = 32, 60, 3, 6
+# Names that any kernel may need; and any that works with tiles.
+_ALWAYS = (
+    *("cute.arch.thread_idx", "cute.arch.block_idx", "cute.arch.grid_dim", "cute.arch.sync_threads"),
+    *("cute.arch.sync_warp", "cute.arch.shuffle_sync_bfly", "cute.arch.shuffle_sync_down"),
+    *("cute.arch.shuffle_sync_up", "cute.arch.inline_ptx", "cute.arch.alloc_smem", "cutlass.range"),
+)
+_LIFTING = (
+    *("cute.make_tensor", "cute.make_layout", "cute.local_tile", "cute.make_copy_atom"),
+    *("cute.nvgpu.CopyUniversalOp", "cute.make_tiled_copy_tv", "cute.copy", "cute.autovec_copy"),
+    *("cute.make_fragment_like", "cute.make_rmem_tensor", "cute.make_identity_tensor", "cute.elem_less"),
+    *("cute.ReductionOp", "cutlass.const_expr", "cutlass.range_constexpr"),
+)
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
@@ -67,6 +78,11 @@ class Material:
     facts: tuple[str, ...] = ()
     leave: Leave = field(default_factory=Leave)
 
+    @property
+    def draft(self) -> str:
+        """What the compiler wrote before it refused; "" where it wrote nothing, or it is to be left out."""
+        return (self.task.draft or "") if self.task is not None and not self.leave.draft else ""
+
     def brief(
         self, mode: Mode, *, turned: int = 0, tools: bool = False, start: Judged | None = None
     ) -> tuple[Brief, tuple[ExemplarText, ...]]:
@@ -74,14 +90,14 @@ class Material:
         found = [] if self.leave.exemplars else list(self.ranked)
         turn = turned % len(found) if found else 0
         turned_round = [*found[turn:], *found[:turn]]
-        most = _SHOWN if mode == "port" else 1  # lift and tune have a whole port before them
-        fit = [e for e in turned_round if e.score >= _FITS][:most]
+        # What is to be lifted is rewritten in the corpus's style: one kernel of it is always shown.
+        fit = [e for e in turned_round if e.score >= _FITS][:_SHOWN] or turned_round[: mode != "port"]
         shown = [_exemplar(e) for e in fit]
         held = [_exemplar(e) for e in turned_round if e not in fit][:_HELD]
         task = self.task
-        draft = (task.draft or "") if task is not None and mode == "port" and not self.leave.draft else ""
+        draft = self.draft if mode == "port" else ""
         text = start.source if start is not None else draft
-        names = [] if self.leave.api else self._names(text, shown)
+        names = [] if self.leave.api else self._names(mode, text, shown)
         made = Brief(
             kernel=self.spec.original.kernel,
             mode=mode,
@@ -101,34 +117,35 @@ class Material:
             api=tuple(names),
             blocks=() if self.leave.api else tuple(self._blocks(shown)),
             pitfalls=pitfalls_for(self.cuda, text),
-            best=_best(start),
+            best=_best(start) if mode != "port" else None,
             tools=tools,
         )
         if self.api is not None:
             made = replace(made, dsl=self.api.version)
         return made, tuple(held)
 
-    def _names(self, draft: str, shown: Sequence[ExemplarText]) -> list[NameLine]:
+    def _names(self, mode: Mode, draft: str, shown: Sequence[ExemplarText]) -> list[NameLine]:
         """Names of the DSL that the kernel may need."""
         if self.api is None:
             return []
         texts = [draft, *(e.kernel for e in shown)]
+        always = [e for n in (*_ALWAYS, *(_LIFTING if mode != "port" else ())) if (e := self.api.lookup(n))]
         found: list[ApiEntry] = needed(texts, self.api, [self.cuda], _MOST_NAMES)
-        return [NameLine(e.name, e.signature, e.summary) for e in found]
+        kept = {e.name: e for e in (*always, *found)}
+        return [NameLine(e.name, e.signature, e.summary) for e in kept.values()]
 
     def _blocks(self, shown: Sequence[ExemplarText]) -> list[NameLine]:
-        """Blocks for what CUDA has a library or an instruction for; those in a shown kernel stand there."""
-        asked = self.task.features if self.task is not None else ()
-        wanted = " ".join(f.name for f in asked if f.kind in _FOR_BLOCKS)
+        """Blocks for what CUDA has a library for, but those that stand in a shown kernel; and the functions
+        that the mapping rows call."""
         there = "\n".join(e.kernel for e in shown)
-        held = [b for b in fitting(self.blocks, wanted, _MOST_BLOCKS) if f"# -- block {b} " not in there]
         found = []
-        for name in held:
-            entry = self.blocks.lookup(name)
-            signature = entry.signature if entry is not None else ""
-            text = self.blocks.read(name) or ""
-            found.append(NameLine(name, signature, self.blocks.summary(name), text))
-        return found
+        for name in blocks_for(self.cuda)[:_MOST_BLOCKS]:
+            entry, text = self.blocks.lookup(name), self.blocks.read(name)
+            if entry is not None and text is not None and f"# -- block {name} " not in there:
+                found.append(NameLine(name, entry.signature, self.blocks.summary(name), text))
+        names = dict.fromkeys(h for rule in _rules(self.cuda) for h in rule.helpers)
+        held = [helper(n) for n in names if f"def {n}(" not in self.draft][:_MOST_HELPERS]
+        return found + [NameLine(h.name, "", "", "\n".join([*h.imports, "", h.source])) for h in held]
 
 
 def ranked(query: Query | None, items: Sequence[Item]) -> list[Exemplar]:
@@ -210,12 +227,16 @@ def _refusals(task: Task, cuda: str) -> list[Refusal]:
 
 def _rows(cuda: str) -> list[RowLine]:
     """Rows of the mapping table for the builtins that the source calls."""
+    return [RowLine(r.cuda, r.cute, r.caveat) for r in _rules(cuda)]
+
+
+def _rules(cuda: str) -> list[Rule]:
     found: dict[str, Rule] = {}
     for word in dict.fromkeys(_WORD.findall(cuda)):
         for rule in rows(word):
             if rule.support != "none" and rule.cute:
                 found.setdefault(rule.id, rule)
-    return [RowLine(r.cuda, r.cute, r.caveat) for r in found.values()][:_MOST_ROWS]
+    return list(found.values())[:_MOST_ROWS]
 
 
 def _exemplar(e: Exemplar) -> ExemplarText:

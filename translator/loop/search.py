@@ -11,6 +11,7 @@ from pathlib import Path
 from translator.llm.messages import Client
 from translator.llm.patient import Patient
 from translator.loop.attempt import Conversation, Ended
+from translator.loop.feedback import told
 from translator.loop.goal import Goal, Mode
 from translator.loop.judged import Judged, Reached
 from translator.loop.log import Log
@@ -53,7 +54,12 @@ def search(job: Job, purse: Purse) -> Found:
     """Talk about one kernel until it is ported or the purse is empty."""
     first = Workshop.of(job.target, job.folder / "start", job.module, job.material.api, job.bench)
     start = None
-    if job.mode != "port":
+    if job.mode == "port" and (draft := job.material.draft):
+        start = first.compared(draft)
+        Log(job.folder / "start").judged(start)
+        if start.passed:  # refused for want of certainty, which verify has
+            return Found(start, start, candidates=1)
+    elif job.mode != "port":
         start = first.compared(job.start)
         if not start.passed:
             words = start.verdict.proven if start.verdict is not None else "it uses unknown names"
@@ -81,10 +87,11 @@ def _conversation(job: Job, k: int, purse: Purse, start: Judged | None) -> Conve
     shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
     client = Patient(job.client(k, folder), job.stop)
     brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
+    said = told(start, job.material.cuda.splitlines()) if start is not None and brief.draft else []
     desk = Desk(shop, job.material.api, job.material.blocks, job.material.items, source=brief.draft)
-    goal = Goal(job.mode, start, timed=job.bench.timed)
+    goal = Goal(job.mode, start if job.mode != "port" else None, timed=job.bench.timed)
     lines = job.material.cuda.splitlines()
-    return Conversation(client, brief, desk, goal, purse, Log(folder), lines, list(hidden), job.stop)
+    return Conversation(client, brief, desk, goal, purse, Log(folder), lines, list(hidden), job.stop, said)
 
 
 def _found(talks: Sequence[Conversation], ends: Sequence[Ended]) -> Found:

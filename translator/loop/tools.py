@@ -70,7 +70,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "check",
-        "Names, the rules for ports, and a compile for the GPU; runs nothing. Seconds.",
+        "Names, the rules for ports, a compile for the GPU; runs nothing. Costs an attempt, as each answer.",
         _schema(_SOURCE),
     ),
     Tool(
@@ -145,6 +145,8 @@ class Desk:
             return f"{entry.name}{entry.signature}  [{entry.kind}] {entry.summary}".rstrip()
         if (block := self.blocks.lookup(name)) is not None:
             return f"{name}: a building block, {block.signature}: {block.summary}"
+        if "._mlir" in name:
+            return f"{name}: private to the DSL, so not in this index; it may exist all the same"
         near = ", ".join(self.api.nearest(name))
         return f"{name}: does not exist" + (f"; nearest: {near}" if near else "")
 
