@@ -161,5 +161,5 @@ def test_what_is_wrong_with_the_draft_is_told_in_the_first_request(
     model = Model(fenced(RIGHT))
     found = run(target, [model], monkeypatch, task=drafted(wrong(6)))
     assert found.best is not None
-    [system, user] = model.asked[0]
+    _, user = model.asked[0]
     assert "# wrong 6" in user.content and "x[6]" in user.content and "tried as it stands" in user.content
