@@ -141,6 +141,21 @@ def test_a_run_is_resumed_after_what_its_transcript_holds(
     assert "1 of 1 kernel PASSED" in capfd.readouterr().out
 
 
+def test_a_run_is_replayed_without_its_endpoint(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with Endpoint([no_tools(), ok(fenced(wrong(1))), ok(fenced(OTHER))]) as e:
+        assert lift(e) == 0
+    folder = only_run(place)
+    capfd.readouterr()
+    before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
+    assert run(["runs", "replay", folder.name, "--json"]) == 0
+    [entry] = json.loads(capfd.readouterr().out)["entries"]
+    assert (entry["outcome"], entry["turns"], entry["candidates"]) == ("PASSED", 2, 2)
+    assert {p: p.read_bytes() for p in before} == before
+    (folder / "k/candidate-1/transcript.jsonl").write_text('{"transcript": 1}\n')
+    assert run(["runs", "replay", folder.name]) == 3
+    assert "CP5320" in capfd.readouterr().out
+
+
 def test_list_compare_and_csv(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with Endpoint([no_tools(), ok(fenced(OTHER)), no_tools(), ok(fenced(wrong(1)))]) as e:
         assert lift(e) == 0

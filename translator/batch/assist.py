@@ -81,7 +81,8 @@ class Came:
 @dataclass(slots=True)
 class Session:
     """One run with a model. `replay` is a run folder whose transcripts answer in the model's place; `resumed`
-    goes on after what this run's own transcripts hold; `leave` says what prompts leave out."""
+    goes on after what this run's own transcripts hold; `leave` says what prompts leave out. `alone`: nobody
+    judges afterwards what was written."""
 
     settings: Settings
     folder: Path
@@ -95,6 +96,7 @@ class Session:
     replay: Path | None = None
     resumed: bool = False
     leave: Leave = field(default_factory=Leave)
+    alone: bool = False
     stops: list[threading.Event] = field(default_factory=list)
 
     def end(self) -> None:
@@ -238,7 +240,7 @@ def _one(work: Session, w: Wanted) -> Entry:
         found = search(job, purse)
         if found.best is not None:
             _keep(work, w, spec, found, purse)
-            if w.mode != "port":  # ports are judged with all others of their run
+            if w.mode != "port" or work.alone:  # other ports are judged with all of their run
                 found = _once_more(w, bench, found)
     except _NotAskedError as error:
         found = Found(None, None, error.code, error.why)
@@ -271,6 +273,8 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
         task = load_task(w.target) if w.mode == "port" else None
     except TaskError:
         task = None  # a folder made by hand: its spec and its original say enough
+    if task is not None and task.original.runs is False:
+        raise _NotAskedError("CP5406", why=task.original.why or "it did not run in the emulator")
     query = work.queries.get(w.name)
     return Material(
         spec,

@@ -70,8 +70,23 @@ def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) ->
     if gone:
         raise RunFileError(folder, f"gone since: {', '.join(gone)}")
     work = session(replace(settings, **own), folder, resumed=True)
+    work.alone = True
     came = ask(work, wanted, tell) if wanted else []
     return Done(str(folder), tuple(read_run(folder).entries)) if came else _kept(held)
+
+
+def replay(run: Path, settings: Settings, tell: Tell) -> Done:
+    """What a run's models said, judged anew; nothing but a new run folder is written. RunFileError."""
+    folder = folder_of(run, settings.runs)
+    asked = read_run(folder).run
+    own = {n: getattr(asked, n) for n in ("model", "turns", "tokens", "candidates", "device", "arch")}
+    place = runs.new_folder(settings.runs)
+    wanted = [Wanted(a.name, Path(a.target), place / a.name / "out", a.mode) for a in asked.asked]
+    if gone := [str(w.target) for w in wanted if not w.target.is_dir()]:
+        raise RunFileError(folder, f"gone since: {', '.join(gone)}")
+    work = session(replace(settings, **own, money=0.0, seconds=86_400.0), place, replay=folder)
+    work.alone = True
+    return _done(place, ask(work, wanted, tell))
 
 
 def _kept(held: Listed) -> Done:

@@ -79,6 +79,26 @@ def resume(
     return done.exit_code
 
 
+@app.command("replay")
+def replay(run: Run, jobs: Jobs = None, as_json: Json = False) -> int:
+    """Judge anew what a run's models said, from its transcripts: no endpoint. Writes a new run folder."""
+    from translator.batch.improve import replay as again
+    from translator.settings import load
+    from translator.terminal import Progress, show_ledger
+
+    progress = Progress()
+    done = again(run, load({"jobs": jobs}), progress)
+    progress.clear()
+    if as_json:
+        from translator.batch.run_documents import RunDocument
+        from translator.documents import to_json
+
+        typer.echo(to_json(RunDocument.of(done)))
+    else:
+        show_ledger(done)
+    return done.exit_code
+
+
 @app.command("compare")
 def compare(old: Run, new: Run, as_json: Json = False) -> int:
     """Two runs side by side, kernel by kernel. 1 where a kernel that passed in OLD does not in NEW."""

@@ -59,6 +59,8 @@ def search(job: Job, purse: Purse) -> Found:
         Log(job.folder / "start").judged(start)
         if start.passed:  # refused for want of certainty, which verify has
             return Found(start, start, candidates=1)
+        if start.hopeless and start.verdict is not None:
+            return Found(None, start, "CP5406", start.verdict.proven, 1)
     elif job.mode != "port":
         start = first.compared(job.start)
         if not start.passed:
