@@ -17,11 +17,13 @@ import pytest
 
 from tests.llm.endpoint import Endpoint, hang, ok, status
 from tests.loop.scripted import RIGHT, fenced, verdict, wrong
-from tests.loop.test_search import SPEC
+from tests.loop.test_search import SPEC, drafted
 from translator.batch import assist
 from translator.cli.main import run
 from translator.loop import workshop
 from translator.loop.ledger import read_ledger
+from translator.settings import load
+from translator.task import Ran, to_text
 from verify.options import Options
 from verify.verdict import Verdict
 from verify.where import Where
@@ -260,3 +262,15 @@ def stubs() -> None:
     assist.load_api = lambda: None  # type: ignore[assignment]
     assist.verify_target = None  # type: ignore[assignment]
     assist.choose = lambda _: Where("sm_90a", emulator=True)
+
+
+def test_an_original_that_did_not_run_is_not_asked_about(place: Path) -> None:
+    task = drafted("").model_copy(update={"draft": None, "original": Ran(runs=False, why="it hangs")})
+    (place / "k/task.json").write_text(to_text(task))
+    (place / "run").mkdir()
+    with Endpoint([]) as e:
+        work = assist.session(load({"model": "m", "base_url": e.url}), place / "run")
+        [came] = assist.ask(work, [assist.Wanted("k", place / "k", place / "k", "port")], lambda *_: None)
+        assert not e.seen
+    assert (came.entry.outcome, came.entry.code) == ("REFUSED", "CP5406") and "it hangs" in came.entry.why
+    assert (place / "k/port.py").read_text() == RIGHT
