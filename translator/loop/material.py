@@ -32,6 +32,7 @@ from translator.retrieval.facts import table
 from translator.retrieval.rank import Exemplar, exemplars
 from translator.retrieval.read import Query
 from translator.task import Task
+from verify.dtypes import lookup
 from verify.spec import Spec
 from verify.spec_args import BufferArg, PointerField, ScalarArg, StructArg
 
@@ -215,10 +216,24 @@ def _tolerance(spec: Spec) -> str:
     rule = {
         "fp64": f"the error against a float64 reference is at most {t.k:g} times the original's own",
         "double": f"the error against the original in double is at most {t.k:g} times the original's own",
-        "original": "equal to the original within the type's rounding; integers exactly",
+        "original": _against_original(spec),
         None: "no less exact than the original",
     }[t.rule]
     return f"{rule}; results depend on the order of atomics" if t.order_dependent else rule
+
+
+def _against_original(spec: Spec) -> str:
+    """As in "f32 outputs within 1e-06 of the output's rms + 1e-05 of the element; integers exactly"."""
+    floats = {t.name: t for b in spec.buffers if b.compared and b.dtype and (t := lookup(b.dtype)).is_float}
+    own = spec.tolerance
+    told = []
+    for t in floats.values():
+        flat = f"{t.atol:g} of the output's rms" if own.atol is None else f"{own.atol:g}"
+        told.append(
+            f"{t.name} outputs within {flat} + {t.rtol if own.rtol is None else own.rtol:g} of the element"
+        )
+    exact = "integers exactly" if told else "exactly"
+    return f"against the original: {'; '.join([*told, exact])}"
 
 
 def _refusals(task: Task, cuda: str) -> list[Refusal]:
