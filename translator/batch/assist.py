@@ -50,6 +50,8 @@ from verify.where import Where, choose
 
 Tell = Callable[[str, int, int, str], None]
 TRANSCRIPT = "transcript.jsonl"
+# Who proposed what passed before anybody was asked.
+OWN_DRAFT = "the compiler's own draft"
 _PASSED, _REFUSED = "PASSED", "REFUSED"
 # What a folder holds about the port that it has, and says nothing of another one.
 _OF_ITS_PORT = ("verdict.json", "baselines", "line_map.json", "origin.json", "__pycache__")
@@ -296,7 +298,7 @@ def _keep(work: Session, w: Wanted, spec: Spec, found: Found, purse: Purse) -> N
     assert found.best is not None
     spent = purse.spent
     origin = Origin(
-        by=work.settings.model,
+        by=work.settings.model if spent.turns else OWN_DRAFT,
         mode=w.mode,
         turns=spent.turns,
         candidates=found.candidates,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from translator.batch.assist import Came, Tell, Wanted, ask, session
+from translator.batch.assist import OWN_DRAFT, Came, Tell, Wanted, ask, session
 from translator.diag.codes import CODES
 from translator.diag.diagnostic import Diagnostic, Span
 from translator.outcome import NOT_RUN, Finding, Outcome, Stage
@@ -29,9 +29,8 @@ def _ported(outcome: Outcome, came: Came) -> Outcome:
     """An outcome that `judge` takes up: what the compiler refused is told, and is no fault of the port."""
     entry = came.entry
     turns = f"{entry.turns} turn{'s' * (entry.turns != 1)}"
-    said = Diagnostic(
-        "CP5400", Span(outcome.source, outcome.line), (("model", entry.model), ("turns", turns))
-    )
+    by = entry.model if entry.turns else OWN_DRAFT
+    said = Diagnostic("CP5400", Span(outcome.source, outcome.line), (("by", by), ("turns", turns)))
     before = tuple(replace(f, severity="note") if f.severity == "error" else f for f in outcome.findings)
     return replace(
         outcome,

@@ -164,7 +164,7 @@ CODES: dict[str, Code] = {
     "CP5326": Code(_W, "the answer is not the whole file: {reason}"),
     "CP5327": Code(_W, "the arguments of the tool call can't be read: {reason}"),
     # ---- CP5400-5429: the loop with a model
-    "CP5400": Code(_N, "ported by {model} in {turns}, after the compiler refused it; `verify` passed it"),
+    "CP5400": Code(_N, "refused by the compiler, ported by {by} in {turns}; `verify` passed it"),
     "CP5401": Code(_E, "the spec has open questions, so no candidate could pass: {questions}"),
     "CP5402": Code(_E, "no candidate could be judged: {why}"),
     "CP5403": Code(_E, "the budget is spent: {why}"),
