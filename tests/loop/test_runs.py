@@ -63,8 +63,21 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 OTHER = RIGHT.replace("# right", "# right 0 by vectors")
 
 
+def faster(command: str, endpoint: Endpoint, *more: str) -> int:
+    return run([command, "k", "--model", "m", "--base-url", endpoint.url, *more])
+
+
 def lift(endpoint: Endpoint, *more: str) -> int:
-    return run(["lift", "k", "--model", "m", "--base-url", endpoint.url, *more])
+    return faster("lift", endpoint, *more)
+
+
+@pytest.mark.parametrize("command", ["lift", "tune"])
+def test_exit_codes(place: Path, command: str) -> None:
+    with Endpoint([no_tools(), ok(fenced(OTHER)), no_tools(), ok(fenced(wrong(1)))]) as e:
+        assert faster(command, e, "--money", "1") == 3
+        assert faster(command, e, "--json") == 0
+        (place / "out").rename(place / "out-before")
+        assert faster(command, e, "--turns", "1") == 1
 
 
 def only_run(place: Path) -> Path:

@@ -47,6 +47,11 @@ CASES: dict[str, dict[int, list[str]]] = {
         2: ["gone", "-o", "r.html"],
         3: ["t", "-o", "/dev/full"],
     },
+    "lift": {2: ["gone"]},
+    "tune": {2: ["gone"]},
+    "runs": {0: ["list"], 2: ["resume", "gone"]},
+    "api": {2: []},
+    "mcp": {},
     "corpus": {0: ["list"], 2: ["show", "gone"]},
     "map": {0: ["__syncthreads"], 1: ["__no_such"], 2: []},
     "explain": {0: ["CP7012"], 2: ["CP0000"]},
@@ -54,6 +59,8 @@ CASES: dict[str, dict[int, list[str]]] = {
     "doctor": {},
 }
 # Those that take a compiler, a GPU, the network or minutes: where they are met, as (file, words in it).
+_RUNS, _MCP = "tests/loop/test_runs.py", "tests/mcp/test_command.py"
+_API = "tests/grounding/test_blocks.py"
 ELSEWHERE: dict[tuple[str, int], tuple[str, str]] = {
     ("port", 3): ("tests/unit/cli/test_outcome.py", '([outcome("NOT_RUN", "CP9001")], 3)'),
     ("verify", 3): ("tests/unit/verify/test_verify_verdict.py", '("auto", "gpu", "emulator")] == [0, 3, 0]'),
@@ -69,6 +76,21 @@ ELSEWHERE: dict[tuple[str, int], tuple[str, str]] = {
         "tests/unit/corpus/test_corpus_check.py",
         'cuteport(["corpus", "check", "--no-run"]) == 1',
     ),
+    ("lift", 0): (_RUNS, 'faster(command, e, "--json") == 0'),
+    ("lift", 1): (_RUNS, 'faster(command, e, "--turns", "1") == 1'),
+    ("lift", 3): (_RUNS, 'faster(command, e, "--money", "1") == 3'),
+    ("tune", 0): (_RUNS, 'faster(command, e, "--json") == 0'),
+    ("tune", 1): (_RUNS, 'faster(command, e, "--turns", "1") == 1'),
+    ("tune", 3): (_RUNS, 'faster(command, e, "--money", "1") == 3'),
+    ("runs", 1): (_RUNS, 'run(["runs", "compare", str(passed), failed.name]) == 1'),
+    ("runs", 3): (_RUNS, 'run(["runs", "replay", folder.name]) == 3'),
+    ("api", 0): (_API, 'run(["api", "lane_reduce"]) == 0'),
+    ("api", 1): (_API, 'run(["api", "cute.shuffle_sync", "cute.copy"]) == 1'),
+    ("api", 3): (_API, 'run(["api", "cute.copy"]) == 3'),
+    ("mcp", 0): (_MCP, 'run(["mcp", "--skill", str(tmp_path)]) == 0'),
+    ("mcp", 1): (_MCP, 'run(["mcp", "--skill", str(tmp_path)]) == 1'),
+    ("mcp", 2): (_MCP, "f\"--root={tmp_path / 'run'}\"]) == 2"),
+    ("mcp", 3): (_MCP, '(done.returncode, done.stdout) == (3, "")'),
     ("doctor", 0): ("tests/unit/cli/test_doctor.py", "examined().exit_code) == (True, 0)"),
     ("doctor", 3): ("tests/unit/cli/test_doctor.py", "without_dsl.exit_code) == (False, 3)"),
 }
