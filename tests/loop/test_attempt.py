@@ -155,6 +155,7 @@ def test_edits_change_the_last_file(tmp_path: Path) -> None:
         (call("look_up", names=["a"]), "no such tool"),
         (ToolCall("c", "submit", '{"source": "a'), "read"),
         (call("submit", source=RIGHT, mode="x"), "mode"),
+        (ToolCall("c", "submit", '{"source": "\\ud800"}'), "no text"),
         (call("read_block", name="../../etc/passwd"), "no block"),
         (call("read_entry", id="../../etc"), "no entry"),
         (
@@ -175,6 +176,16 @@ def test_every_call_of_one_answer_gets_its_own(tmp_path: Path) -> None:
     talk(model, tmp_path).run()
     block, judged = model.asked[1][-2:]
     assert "def lane_reduce" in block.content and "x[2]" in judged.content
+
+
+def test_one_answer_does_not_buy_many_judgements(tmp_path: Path) -> None:
+    many = [ToolCall(f"c{n}", "verify", json.dumps({"source": wrong(n + 1)})) for n in range(20)]
+    model = Model(many, call("submit", source=RIGHT), tools=True)
+    made = talk(model, tmp_path)
+    assert made.run().best is not None
+    answers = [m.content for m in model.asked[1] if m.role == "tool"]
+    assert len(answers) == 20 and sum("Not done" in a for a in answers) == 16
+    assert made.log.candidates == 5
 
 
 # ---- lift and tune

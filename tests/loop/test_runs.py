@@ -146,13 +146,13 @@ def test_a_run_is_resumed_after_what_its_transcript_holds(
         [entry] = read_ledger(folder)
         assert (entry.code, entry.reached) == ("CP5403", "VALUES")
         before = len(e.seen)
-        assert run(["runs", "resume", folder.name, "--turns", "5"]) == 0
+        assert run(["runs", "resume", folder.name, "--turns", "5", "--base-url", e.url]) == 0
         assert len(e.seen) - before <= 2  # the first answer came from the transcript
     [entry] = read_ledger(folder)
     assert (entry.outcome, entry.turns) == ("PASSED", 2)
     assert (place / "out/k/port.py").read_text() == OTHER
     capfd.readouterr()
-    assert run(["runs", "resume", folder.name]) == 0  # nothing is left to do
+    assert run(["runs", "resume", folder.name, "--base-url", e.url]) == 0  # nothing is left to do
     assert "1 of 1 kernel PASSED" in capfd.readouterr().out
 
 
@@ -203,6 +203,27 @@ def test_a_damaged_run_is_told_and_left(place: Path, text: str, capfd: pytest.Ca
 def test_a_run_that_is_not_there(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["runs", "resume", "nowhere", "--json"]) == 2
     assert json.loads(capfd.readouterr().out)["exit_code"] == 2
+
+
+def test_folders_that_would_be_lost_are_refused(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with Endpoint([no_tools(), ok(fenced(wrong(1)))]) as e:
+        assert lift(e, "-o", "k/inside") == 2
+        assert run(["lift", "k", "./k", "--model", "m", "--base-url", e.url]) == 2
+        assert not e.seen
+        assert lift(e, "--turns", "1") == 1
+        (place / "out/k").mkdir(parents=True)
+        (place / "out/k/mine.txt").write_text("mine")  # by hand, since the run failed
+        capfd.readouterr()
+        assert run(["runs", "resume", only_run(place).name, "--base-url", e.url]) == 2
+    assert "there already" in capfd.readouterr().err
+    assert (place / "out/k/mine.txt").read_text() == "mine"
+
+
+def test_a_request_is_left_behind_when_the_seconds_are_over(place: Path) -> None:
+    with Endpoint([hang]) as e:
+        assert lift(e, "--seconds", "1") == 1
+    [entry] = read_ledger(only_run(place))
+    assert entry.code == "CP5403" and entry.seconds < 30
 
 
 def test_without_a_model_nothing_is_guessed(place: Path, capfd: pytest.CaptureFixture[str]) -> None:

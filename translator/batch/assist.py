@@ -35,6 +35,7 @@ from translator.loop.purse import Purse
 from translator.loop.search import Found, Job, search
 from translator.loop.workshop import Bench
 from translator.output import write_file
+from translator.retrieval.rank import Exemplar
 from translator.retrieval.read import Query
 from translator.settings import Settings
 from translator.task import TaskError, load_task
@@ -95,6 +96,7 @@ class Session:
     ledger: Ledger
     endpoint: str = ""
     queries: dict[str, Query] = field(default_factory=dict)
+    exemplars: dict[str, list[Exemplar]] = field(default_factory=dict)
     replay: Path | None = None
     resumed: bool = False
     leave: Leave = field(default_factory=Leave)
@@ -153,6 +155,9 @@ def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
     if not work.resumed:
         write_run(work.folder, _run_file(work, wanted))
     work.queries = _queries(wanted, s)
+    items = retrievable(load()[0])
+    # Here and not in the threads: the index reads twins with a parser that takes one thread at a time.
+    work.exemplars = {name: ranked(query, items) for name, query in work.queries.items()}
     tell("asked", 0, len(wanted), "")
     came: dict[str, Came] = {}
     with ThreadPoolExecutor(max(1, min(s.workers, len(wanted)))) as pool:
@@ -239,6 +244,7 @@ def _one(work: Session, w: Wanted) -> Entry:
             start,
             work.stop(),
         )
+        purse.begin()
         found = search(job, purse)
         if found.best is not None:
             _keep(work, w, spec, found, purse)
@@ -285,7 +291,7 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
         work.api,
         work.blocks,
         items,
-        ranked(query, items),
+        work.exemplars.get(w.name, []),
         task,
         facts_of(query, task),
         work.leave,

@@ -45,8 +45,13 @@ def improve(mode: Mode, targets: Sequence[Path], settings: Settings, tell: Tell)
     for target in targets:
         if not (target / "spec.toml").is_file():
             raise SettingsError(f"{target}: no spec.toml there; {mode} takes folders of verified ports")
+    places = [t.resolve() for t in targets]
+    if len(set(places)) < len(places):
+        raise SettingsError("a folder is named twice")
     names = folder_names([Named(t.resolve().name, "", str(t.resolve()), 0) for t in targets])
     wanted = [Wanted(n, t, settings.out / n, mode) for n, t in zip(names, targets, strict=True)]
+    if inside := [str(w.out) for w in wanted if w.out.resolve().is_relative_to(w.target.resolve())]:
+        raise SettingsError(f"{', '.join(inside)}: in the folder that is read; -o writes elsewhere")
     there = [str(w.out) for w in wanted if w.out.exists()]
     if there and not settings.force:
         raise SettingsError(f"{', '.join(there)}: there already; --force replaces it, -o writes elsewhere")
@@ -62,13 +67,15 @@ def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) ->
     asked = held.run
     own = {
         n: getattr(asked, n)
-        for n in ("model", "base_url", "turns", "tokens", "money", "seconds", "candidates", "device", "arch")
+        for n in ("model", "turns", "tokens", "money", "seconds", "candidates", "device", "arch")
         if n not in given
     }
     wanted = [Wanted(a.name, Path(a.target), Path(a.out), a.mode) for a in held.open]
     gone = [str(w.target) for w in wanted if not w.target.is_dir()]
     if gone:
         raise RunFileError(folder, f"gone since: {', '.join(gone)}")
+    if there := [str(w.out) for w in wanted if w.mode != "port" and w.out.exists()]:
+        raise RunFileError(folder, f"there already: {', '.join(there)}")
     work = session(replace(settings, **own), folder, resumed=True)
     work.alone = True
     came = ask(work, wanted, tell) if wanted else []

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translator.cli.options import Candidates, Jobs, Json, Money, Seconds, Tokens, Turns
+from translator.cli.options import BaseUrl, Candidates, Jobs, Json, Money, Seconds, Tokens, Turns
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,6 +45,7 @@ def list_(as_json: Json = False) -> int:
 @app.command("resume")
 def resume(
     run: Run,
+    base_url: BaseUrl = None,
     turns: Turns = None,
     tokens: Tokens = None,
     money: Money = None,
@@ -59,6 +60,7 @@ def resume(
     from translator.terminal import Progress, show_ledger
 
     given = {
+        "base_url": base_url,  # never the run's: who wrote run.json would choose where the key is sent
         "turns": turns,
         "tokens": tokens,
         "money": money,

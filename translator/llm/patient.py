@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from translator.llm.messages import Client, LlmError, Message, Reply, Tool
 
@@ -17,9 +18,12 @@ class StoppedError(Exception):
 class Patient:
     """Another client, asked in a thread of its own that nobody joins."""
 
-    def __init__(self, client: Client, stop: threading.Event) -> None:
+    def __init__(
+        self, client: Client, stop: threading.Event, left: Callable[[], float] = lambda: math.inf
+    ) -> None:
         self._client = client
         self._stop = stop
+        self._left = left
 
     @property
     def tools(self) -> bool:
@@ -27,7 +31,7 @@ class Patient:
         return bool(getattr(self._client, "tools", True))
 
     def ask(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Reply:
-        """One answer. LlmError; StoppedError once `stop` is set, whether or not an answer comes later."""
+        """One answer. LlmError; StoppedError once `stop` is set or no second is `left`."""
         came: list[Reply] = []
         failed: list[BaseException] = []
 
@@ -41,7 +45,7 @@ class Patient:
         thread.start()
         while thread.is_alive():
             thread.join(_LOOKS)
-            if self._stop.is_set() and thread.is_alive():
+            if (self._stop.is_set() or self._left() <= 0) and thread.is_alive():
                 raise StoppedError
         if failed:
             raise failed[0]

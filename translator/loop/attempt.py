@@ -21,7 +21,7 @@ from translator.loop.judged import Judged, Reached
 from translator.loop.log import Log
 from translator.loop.policy import Policy, Step
 from translator.loop.purse import Purse
-from translator.loop.tools import TOOLS, Answer, Desk
+from translator.loop.tools import JUDGING, TOOLS, Answer, Desk
 from translator.prompts.brief import Brief, ExemplarText
 from translator.prompts.feedback import Feedback, Repeated, ToolProblem
 from translator.prompts.render import brief_marker, feedback, opening, without_exemplar
@@ -32,6 +32,9 @@ _UNUSABLE = {
     "CP5310": "Your answer was empty. Send the whole file.",
     "CP5313": "Your answer was cut off at its longest. Send the whole file again, with less beside it.",
 }
+# Candidates of one answer that are judged; each is an attempt, and one answer is paid for as one turn.
+_MOST_JUDGED = 4
+_NOT_DONE = f"Not done: at most {_MOST_JUDGED} candidates of one answer are judged, none after the end."
 _COMPILES = "It compiles. Nothing was run."
 
 
@@ -119,7 +122,13 @@ class Conversation:
         """The model called tools: each gets its answer; the last candidate decides what comes next."""
         self.messages.append(Message("assistant", reply.content, reply.calls))
         then = Next()
+        judged = 0
         for call in reply.calls:
+            judged += call.name in JUDGING
+            over = judged > _MOST_JUDGED or self.stop.is_set() or self.purse.seconds_left <= 0
+            if over or self.ended is not None:
+                self.messages.append(Message("tool", _NOT_DONE, call_id=call.id))
+                continue
             answer = self.desk.call(call)
             text = answer.text
             if answer.problem:
@@ -187,11 +196,11 @@ class Conversation:
         if then.step is Step.BACK_TO_BEST and best is not None:
             self._begin()
             self.desk.source = best.source
-            return [Repeated("", then.why, 0, "back to best", best=best.source), *told(best, self.cuda)]
+            return [Repeated("CP5404", then.why, 2, "back to best", best=best.source), *told(best, self.cuda)]
         if then.step is Step.OTHER_EXEMPLAR and self.hidden:
             shown = self.hidden.pop(0)
-            return [*then.items, Repeated("", then.why, 0, "other exemplar", exemplar=shown)]
-        return [*then.items, Repeated("", then.why, 0, "smaller step")]
+            return [*then.items, Repeated("CP5404", then.why, 2, "other exemplar", exemplar=shown)]
+        return [*then.items, Repeated("CP5404", then.why, 2, "smaller step")]
 
     def _shorter(self) -> bool:
         """Begin again with less: one exemplar fewer, and of the conversation only its best candidate. False

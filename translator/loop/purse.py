@@ -21,6 +21,14 @@ class Purse:
     _start: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def begin(self) -> None:
+        """The seconds count from here: what all kernels share is not one kernel's."""
+        self._start = time.monotonic()
+
+    @property
+    def seconds_left(self) -> float:
+        return self.budget.seconds - self.seconds
+
     def add(self, reply: Reply) -> None:
         """Take an answer into account."""
         with self._lock:

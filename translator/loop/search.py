@@ -87,7 +87,7 @@ def _conversation(job: Job, k: int, purse: Purse, start: Judged | None) -> Conve
     """The k-th conversation: its exemplars begin with the k-th, so that several do not think alike."""
     folder = job.folder / f"candidate-{k + 1}"
     shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
-    client = Patient(job.client(k, folder), job.stop)
+    client = Patient(job.client(k, folder), job.stop, lambda: purse.seconds_left)
     brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
     said = told(start, job.material.cuda.splitlines()) if start is not None and brief.draft else []
     desk = Desk(shop, job.material.api, job.material.blocks, job.material.items, source=brief.draft)

@@ -184,6 +184,8 @@ class Desk:
     def _source(self, given: Mapping[str, Any]) -> tuple[str, str]:
         """The candidate that a call means, or what is wrong with the call."""
         source = str(given.get("source") or self.source)
+        if any("\ud800" <= c <= "\udfff" or c == "\0" for c in source):
+            return "", "The file has characters that are no text (lone surrogates or NUL)."
         if not source.strip():
             return "", "There is no file yet: give `source`, the whole of port.py."
         for k, edit in enumerate(given.get("edits") or (), 1):
