@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from corpus.catalog import load, retrievable
+from corpus.catalog import Item, load, retrievable
 from translator.batch.corpus_search import queries_of
+from translator.batch.judge import options_of
 from translator.batch.run_file import Asked, RunFile, write_run
 from translator.diag.codes import CODES
 from translator.grounding.api import Api, load_api
@@ -40,7 +41,7 @@ from translator.retrieval.read import Query
 from translator.settings import Settings
 from translator.task import TaskError, load_task
 from verify.isolate import end_all
-from verify.options import DEVICES, Options
+from verify.options import Options
 from verify.origin import ORIGIN, Origin
 from verify.run import verify_target
 from verify.spec import Spec
@@ -71,7 +72,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What came of one. `code` and `why` say why nothing was kept."""
+    """What came of one; its entry says why nothing was kept."""
 
     wanted: Wanted
     entry: Entry
@@ -91,6 +92,7 @@ class Session:
     folder: Path
     api: Api | None
     blocks: Blocks
+    items: Sequence[Item]
     where: Where
     price: Price | None
     ledger: Ledger
@@ -133,14 +135,13 @@ def session(
     """Everything that all kernels of a run share. LlmError where the endpoint or the price can't be used."""
     # what is wrong with the address or the key is said before anything else
     endpoint = OpenAIClient(settings).endpoint if replay is None else ""
-    device = next(d for d in DEVICES if d == settings.device)
-    api = load_api()
     return Session(
         settings,
         folder,
-        api,
+        load_api(),
         corpus_blocks(),
-        choose(Options(device=device, arch=settings.arch)),
+        retrievable(load()[0]),
+        choose(options_of(settings)),
         price_of(settings),
         Ledger(folder),
         endpoint,
@@ -155,9 +156,8 @@ def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
     if not work.resumed:
         write_run(work.folder, _run_file(work, wanted))
     work.queries = _queries(wanted, s)
-    items = retrievable(load()[0])
     # Here and not in the threads: the index reads twins with a parser that takes one thread at a time.
-    work.exemplars = {name: ranked(query, items) for name, query in work.queries.items()}
+    work.exemplars = {name: ranked(query, work.items) for name, query in work.queries.items()}
     tell("asked", 0, len(wanted), "")
     came: dict[str, Came] = {}
     with ThreadPoolExecutor(max(1, min(s.workers, len(wanted)))) as pool:
@@ -230,8 +230,8 @@ def _one(work: Session, w: Wanted) -> Entry:
         spec = _checked(work, w)
         material = _material(work, w, spec)
         start = (w.target / spec.port.module).read_text(encoding="utf-8") if w.mode != "port" else ""
-        device = next(d for d in DEVICES if d == s.device)
-        bench = Bench(work.where.arch, device, s.compile_timeout, work.where.gpu is not None)
+        options = options_of(s)
+        bench = Bench(work.where.arch, options.device, options.timeout, work.where.gpu is not None)
         job = Job(
             w.target,
             spec.port.module,
@@ -276,7 +276,6 @@ def _checked(work: Session, w: Wanted) -> Spec:
 
 
 def _material(work: Session, w: Wanted, spec: Spec) -> Material:
-    items = retrievable(load()[0])
     try:
         task = load_task(w.target) if w.mode == "port" else None
     except TaskError:
@@ -290,7 +289,7 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
         work.where.arch,
         work.api,
         work.blocks,
-        items,
+        work.items,
         work.exemplars.get(w.name, []),
         task,
         facts_of(query, task),

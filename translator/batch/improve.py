@@ -8,7 +8,7 @@ from pathlib import Path
 
 from translator import runs
 from translator.batch.assist import Came, Tell, Wanted, ask, session
-from translator.batch.run_file import Listed, RunFileError, folder_of, read_run
+from translator.batch.run_file import RunFileError, folder_of, read_run
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry
 from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED
@@ -78,8 +78,9 @@ def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) ->
         raise RunFileError(folder, f"there already: {', '.join(there)}")
     work = session(replace(settings, **own), folder, resumed=True)
     work.alone = True
-    came = ask(work, wanted, tell) if wanted else []
-    return Done(str(folder), tuple(read_run(folder).entries)) if came else _kept(held)
+    if wanted:
+        ask(work, wanted, tell)
+    return Done(str(folder), tuple(read_run(folder).entries))
 
 
 def replay(run: Path, settings: Settings, tell: Tell) -> Done:
@@ -94,10 +95,6 @@ def replay(run: Path, settings: Settings, tell: Tell) -> Done:
     work = session(replace(settings, **own, money=0.0, seconds=86_400.0), place, replay=folder)
     work.alone = True
     return _done(place, ask(work, wanted, tell))
-
-
-def _kept(held: Listed) -> Done:
-    return Done(held.folder, tuple(held.entries))
 
 
 def _done(folder: Path, came: Sequence[Came]) -> Done:

@@ -112,7 +112,7 @@ class Material:
             arch=self.arch,
             facts=self.facts,
             draft=draft,
-            refusals=tuple(_refusals(task, self.cuda)) if task is not None else (),
+            refusals=tuple(_refusals(task)) if task is not None else (),
             exemplars=tuple(shown),
             rows=tuple(_rows(self.cuda)),
             api=tuple(names),
@@ -236,7 +236,7 @@ def _against_original(spec: Spec) -> str:
     return f"against the original: {'; '.join([*told, exact])}"
 
 
-def _refusals(task: Task, cuda: str) -> list[Refusal]:
+def _refusals(task: Task) -> list[Refusal]:
     return [Refusal(r.code, r.line, f"{r.message}{f' ({r.hint})' if r.hint else ''}") for r in task.refusals]
 
 

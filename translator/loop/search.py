@@ -89,10 +89,10 @@ def _conversation(job: Job, k: int, purse: Purse, start: Judged | None) -> Conve
     shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
     client = Patient(job.client(k, folder), job.stop, lambda: purse.seconds_left)
     brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
-    said = told(start, job.material.cuda.splitlines()) if start is not None and brief.draft else []
+    lines = job.material.cuda.splitlines()
+    said = told(start, lines) if start is not None and brief.draft else []
     desk = Desk(shop, job.material.api, job.material.blocks, job.material.items, source=brief.draft)
     goal = Goal(job.mode, start if job.mode != "port" else None, timed=job.bench.timed)
-    lines = job.material.cuda.splitlines()
     return Conversation(client, brief, desk, goal, purse, Log(folder), lines, list(hidden), job.stop, said)
 
 
