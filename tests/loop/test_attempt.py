@@ -43,6 +43,7 @@ def test_the_same_text_twice_changes_the_strategy_at_once(tmp_path: Path) -> Non
     steps = [e["step"] for e in _events(tmp_path) if e["what"] == "step"]
     assert steps == ["smaller step", "other exemplar", "back to best", "give up"]
     assert "kernel 90" in model.asked[4][-1].content
+    assert "this text was tried before, with the same result." in model.asked[4][-1].content
     fresh = model.asked[5]
     assert len(fresh) == 2 and "# wrong 2" in fresh[1].content and "# wrong 7" not in fresh[1].content
 

@@ -212,8 +212,8 @@ FEEDBACK: tuple[Feedback, ...] = (
     NoCode("several"),
     NoCode("cut off"),
     ToolProblem("submit", "`file` is missing", '{"type": "object", "required": ["file"]}'),
-    Repeated("CP6102", "TYPE_UNSTABLE_JOIN", 3, "smaller step"),
-    Repeated("CP6102", "TYPE_UNSTABLE_JOIN", 3, "other exemplar", exemplar=FAR),
-    Repeated("CP7012", "values differ", 4, "back to best", best=PORT),
+    Repeated("the same fault is there again, CP6102 TYPE_UNSTABLE_JOIN", "smaller step"),
+    Repeated("the same fault is there again, CP6102 TYPE_UNSTABLE_JOIN", "other exemplar", exemplar=FAR),
+    Repeated("nothing got better in 5 turns", "back to best", best=PORT),
     Passed((TIMES,), ROWS),
 )

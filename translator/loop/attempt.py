@@ -196,11 +196,11 @@ class Conversation:
         if then.step is Step.BACK_TO_BEST and best is not None:
             self._begin()
             self.desk.source = best.source
-            return [Repeated("CP5404", then.why, 2, "back to best", best=best.source), *told(best, self.cuda)]
+            return [Repeated(then.why, "back to best", best=best.source), *told(best, self.cuda)]
         if then.step is Step.OTHER_EXEMPLAR and self.hidden:
             shown = self.hidden.pop(0)
-            return [*then.items, Repeated("CP5404", then.why, 2, "other exemplar", exemplar=shown)]
-        return [*then.items, Repeated("CP5404", then.why, 2, "smaller step")]
+            return [*then.items, Repeated(then.why, "other exemplar", exemplar=shown)]
+        return [*then.items, Repeated(then.why, "smaller step")]
 
     def _shorter(self) -> bool:
         """Begin again with less: one exemplar fewer, and of the conversation only its best candidate. False
@@ -212,7 +212,7 @@ class Conversation:
         best = self.policy.best
         self._begin()
         if best is not None and best.reached > Reached.NAMES:
-            again = Repeated("", "the conversation got too long", 0, "back to best", best=best.source)
+            again = Repeated("the conversation got too long", "back to best", best=best.source)
             self._say(self._worded([again, *told(best, self.cuda)]))
         return True
 

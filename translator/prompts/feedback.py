@@ -185,11 +185,9 @@ class ToolProblem:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """The same failure `times` times. `best` is the file to go back to, `exemplar` one not yet shown."""
+    """A change of strategy, and `why`. `best` is the file to go back to, `exemplar` one not yet shown."""
 
-    code: str
-    message: str
-    times: int
+    why: str
     strategy: Strategy
     best: str = ""
     exemplar: ExemplarText | None = None
