@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import ceil
 
 from verify.counts import CountFacts
@@ -14,13 +15,13 @@ from verify.spec import Spec
 _MARGIN = 0.05
 
 
-def moved(spec: Spec, resolved: Resolved) -> tuple[int, int]:
-    """Bytes (read, written) by one launch, as the spec has it: inputs once, outputs once, inout both.
-    Scratch memory may stay in caches: none of it."""
+def moved(spec: Spec, resolved: Resolved, unread: Collection[str] = ()) -> tuple[int, int]:
+    """Bytes (read, written) by one launch, as the spec has it: inputs once, outputs once, inout both, but
+    for those `unread`. Scratch memory may stay in caches: none of it."""
     read = written = 0
     for a in spec.buffers:
         size = resolved.elems[a.name] * a.element_bytes
-        read += size if a.role in ("in", "inout") else 0
+        read += size if a.role in ("in", "inout") and a.name not in unread else 0
         written += size if a.compared else 0
     return read, written
 
@@ -38,7 +39,7 @@ def floor_of(
     original_us: float,
 ) -> FloorFacts:
     """The floor of one case, of which a sample was `launches` launches over `sets` sets of buffers."""
-    read, written = moved(spec, resolved)
+    read, written = moved(spec, resolved, _unread(spec, counts))
     counted = counts.original if counts is not None and counts.case == resolved.case.name else None
     if counted is not None and counted.traffic:
         read = sum(m.read for m in counted.traffic.values())
@@ -67,6 +68,14 @@ def floor_of(
         original_share=_share(least, original_us),
         note=note,
     )
+
+
+def _unread(spec: Spec, counts: CountFacts | None) -> set[str]:
+    """Inout buffers of which the original, where it was counted, read nothing that it had not written: a
+    kernel that scales its own sums is drafted as one, and a port may keep them in registers."""
+    seen = counts.original.traffic if counts is not None else {}
+    inout = {a.name for a in spec.buffers if a.role == "inout"}
+    return {name for name, m in seen.items() if name in inout and m.written and not m.read}
 
 
 def _share(floor: float, us: float) -> float:

@@ -59,6 +59,15 @@ def test_what_the_emulator_counted_in_this_case_comes_first(tmp_path: Path) -> N
     assert other.counted_by == "spec"
 
 
+@pytest.mark.parametrize(("read", "want"), [(0, 4_000_000), (500, 8_000_000)])
+def test_an_inout_buffer_that_is_read_only_after_it_was_written_is_not_moved_in(
+    tmp_path: Path, read: int, want: int
+) -> None:
+    side = counts_of({"st.global.f32": 1}, {"x": (500, 0), "y": (read, 500)})
+    got = floored(tmp_path, CountFacts(case="one", original=side, port=side))
+    assert (got.read_bytes, got.written_bytes) == (want, 4_000_000)
+
+
 @pytest.mark.parametrize(
     ("read", "written", "launches", "sets", "want"),
     [
