@@ -12,12 +12,16 @@ import datetime
 import importlib
 import importlib.metadata
 import json
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tests.corpus.speed.timing import between_events, copy_job, in_graph, nearly_empty
+from tests.corpus.speed.timing import Row, between_events, copy_job, in_graph, nearly_empty
 
 NO_FAMILY = ("__main__", "page", "timing")
 FAMILIES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in NO_FAMILY)
@@ -46,7 +50,26 @@ def shown(one: dict[str, Any]) -> str:
     return f"{one['what']:42} {share:13} {times}"
 
 
-def main() -> None:
+def timed(family: str, row: Row) -> dict[str, Any]:
+    one: dict[str, Any] = {"family": family, "what": row.what, "decode": row.decode, "bytes": row.size}
+    if row.decode:
+        jobs = {**row.jobs, "nearly empty": nearly_empty()}
+        return one | {"us": between_events(jobs, cold=False), "graph_us": in_graph(jobs)}
+    return one | {"us": between_events({**row.jobs, "copy": copy_job(row.size)}, cold=True)}
+
+
+@contextmanager
+def going_on(what: str, broken: list[str]) -> Iterator[None]:
+    """Prints what is raised: the other rows are no worse for it."""
+    try:
+        yield
+    except Exception:
+        broken.append(what)
+        print(f"{what} failed:\n{traceback.format_exc()}", flush=True)
+
+
+def main() -> bool:
+    """Prints and writes the rows; true where one failed."""
     parser = argparse.ArgumentParser(prog="python3 -P -m tests.corpus.speed")
     parser.add_argument("families", nargs="*", default=FAMILIES, help=", ".join(FAMILIES))
     parser.add_argument("--out", type=Path)
@@ -56,31 +79,24 @@ def main() -> None:
     )
     given = parser.parse_args()
     told: list[dict[str, Any]] = []
+    broken: list[str] = []
     document = {**where(), "rows": told}
     print(document["device"], flush=True)
     for family in given.families:
-        for row in importlib.import_module(f"tests.corpus.speed.{family}").rows():
-            if given.only not in row.what:
-                continue
-            if given.no_compile:
-                row.jobs.pop("torch.compile", None)
-            one: dict[str, Any] = {
-                "family": family,
-                "what": row.what,
-                "decode": row.decode,
-                "bytes": row.size,
-            }
-            if row.decode:
-                jobs = {**row.jobs, "nearly empty": nearly_empty()}
-                one |= {"us": between_events(jobs, cold=False), "graph_us": in_graph(jobs)}
-            else:
-                one["us"] = between_events({**row.jobs, "copy": copy_job(row.size)}, cold=True)
-            told.append(one)
-            print(shown(one), flush=True)
-            if given.out:
-                given.out.write_text(json.dumps(document, indent=1), encoding="utf-8")
-            torch.cuda.empty_cache()
+        with going_on(family, broken):
+            for row in importlib.import_module(f"tests.corpus.speed.{family}").rows():
+                if given.only not in row.what:
+                    continue
+                if given.no_compile:
+                    row.jobs.pop("torch.compile", None)
+                with going_on(row.what, broken):
+                    told.append(timed(family, row))
+                    print(shown(told[-1]), flush=True)
+                if given.out:
+                    given.out.write_text(json.dumps(document, indent=1), encoding="utf-8")
+                torch.cuda.empty_cache()
+    return len(broken) > 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
