@@ -77,6 +77,7 @@ def main() -> bool:
     parser.add_argument(
         "--no-compile", action="store_true", help="without torch.compile, which takes 14 s a row"
     )
+    parser.add_argument("--compiled", action="store_true", help="only rows that have torch.compile beside")
     given = parser.parse_args()
     told: list[dict[str, Any]] = []
     broken: list[str] = []
@@ -85,7 +86,7 @@ def main() -> bool:
     for family in given.families:
         with going_on(family, broken):
             for row in importlib.import_module(f"tests.corpus.speed.{family}").rows():
-                if given.only not in row.what:
+                if given.only not in row.what or (given.compiled and "torch.compile" not in row.jobs):
                     continue
                 if given.no_compile:
                     row.jobs.pop("torch.compile", None)
