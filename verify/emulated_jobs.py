@@ -201,17 +201,15 @@ def _emulate(job: dict[str, Any], refused: str, launch: _Launch) -> dict[str, An
 
 
 def _touched(spec: Spec, addresses: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Distinct bytes of each buffer behind a pointer that were (read, written). What an output is read for
-    after it was written is no traffic."""
+    """Distinct bytes of each buffer behind a pointer that were (read, written). What is read after the launch
+    wrote it is no traffic."""
     found: dict[str, tuple[int, int]] = {}
     for arg in spec.buffers:
         if not arg.symbol:
             held = HELD.device.memory.holding(addresses[arg.name], 0)
             assert held is not None
             state = held.state[addresses[arg.name] - held.base :]
-            read, written = (state & READ) != 0, (state & WRITTEN) != 0
-            came = read & ~written if arg.poisoned else read
-            found[arg.name] = int(np.count_nonzero(came)), int(np.count_nonzero(written))
+            found[arg.name] = int(np.count_nonzero(state & READ)), int(np.count_nonzero(state & WRITTEN))
     return found
 
 

@@ -46,6 +46,19 @@ def test_one_kernel(saxpy: Path) -> None:
     assert case.counts.barriers == 0
 
 
+def test_what_a_launch_wrote_and_reads_again_is_not_moved_in(saxpy: Path) -> None:
+    source = saxpy / "original" / "device.cu"
+    body = "    y[i] = a * x[i];\n    y[i] = y[i] + 1.0f;\n"
+    source.write_text(
+        'extern "C" __global__ void saxpy(int n, float a, const float* x, volatile float* y) {\n'
+        f"  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {{\n{body}  }}\n}}\n"
+    )
+    (case,) = run(saxpy, count=True).cases
+    assert case.counts is not None and case.counts.loads == {"32": 2 * N}
+    moved = {n: (t.read, t.written) for n, t in case.counts.traffic.items()}
+    assert moved == {"x": (4 * N, 0), "y": (0, 4 * N)}
+
+
 def test_counts_are_told_where_they_are_asked_for(saxpy: Path) -> None:
     asked, plain = run(saxpy, count=True), run(saxpy, count=False)
     assert [line for line in report(asked) if "traffic" in line] == ["    traffic 12.0 kB"]

@@ -140,7 +140,7 @@ def _left(ran: Ran, at: Mapping[str, Allocation]) -> dict[str, bool]:
 def _touched(name: str, a: Allocation, early: bool, left: bool | None) -> Touched:
     read, written = (a.state & READ) != 0, (a.state & WRITTEN) != 0
     any_byte = np.flatnonzero(read | written)
-    reads = early or bool((read & ~written).any())
+    reads = early or bool(read.any())
     role: Role = (
         "inout" if reads and written.any() else "in" if reads else "out" if written.any() else "unused"
     )

@@ -21,8 +21,8 @@ _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 @dataclass(slots=True)
 class Allocation:
-    """A buffer: host address, bytes, the name that findings use. `state` holds INIT, READ and WRITTEN for
-    each byte; launches change it."""
+    """A buffer: host address, bytes, the name that findings use. `state` holds INIT, READ (before the launch
+    wrote it) and WRITTEN for each byte; launches change it."""
 
     base: int
     size: int

@@ -57,7 +57,7 @@ struct Kernel {
 
 // ---- what Python fills in (ctypes)
 enum { SCHEDULE_FORWARD = 0, SCHEDULE_REVERSE = 1, SCHEDULE_RANDOM = 2 };
-enum { STATE_INIT = 1, STATE_READ = 2, STATE_WRITTEN = 4 };  // bits of Allocation.state
+enum { STATE_INIT = 1, STATE_READ = 2, STATE_WRITTEN = 4 };  // bits of Allocation.state; read: of what was there before
 typedef struct Allocation {
     u64 base, size;       // bytes; sorted by base, not overlapping
     u8 *state;            // one byte a byte, STATE_…; NULL: all initialised and nobody asks what was touched. Kept by the caller

@@ -61,27 +61,31 @@ INL void record(Thread *t, Cell *c, u32 shift, u32 write, u64 addr, u32 n, u32 s
 
 static __attribute__((noinline)) void touch_slowly(Thread *t, u8 *state, u32 n, u32 kind, u32 site, u64 addr) {
     if (kind & ACCESS_READ && !all_init(state, n)) finding(t, 8006, site, addr, n, "read of global memory that nobody wrote");
-    u8 set = (kind & ACCESS_READ ? STATE_READ : 0) | (kind & ACCESS_WRITE ? STATE_WRITTEN | STATE_INIT : 0);
-    for (u32 i = 0; i < n; i++) state[i] |= set;
+    for (u32 i = 0; i < n; i++) {
+        if (kind & ACCESS_READ && !(state[i] & STATE_WRITTEN)) state[i] |= STATE_READ;
+        if (kind & ACCESS_WRITE) state[i] |= STATE_WRITTEN | STATE_INIT;
+    }
 }
 
-// 1: done. `before` must be there of each byte, `set` is then set.
-#define TOUCH_(T) INL int touch_##T(T *state, T before, T set) { \
-    T x = *state, ones = (T)0x0101010101010101ull; \
-    if (UNLIKELY((x & before * ones) != before * ones)) return 0; \
-    if (UNLIKELY((x & set * ones) != set * ones)) *state = x | set * ones; \
+// 1: done. A byte counts as read only where the launch has not written it: STATE_READ is STATE_WRITTEN one bit lower.
+#define TOUCH_(T) INL int touch_##T(T *state, u32 kind) { \
+    T x = *state, ones = (T)0x0101010101010101ull, add = 0; \
+    if (kind & ACCESS_READ) { \
+        if (UNLIKELY(~x & STATE_INIT * ones)) return 0; \
+        add = STATE_READ * ones & ~(x >> 1); \
+    } \
+    if (kind & ACCESS_WRITE) add |= (STATE_WRITTEN | STATE_INIT) * ones; \
+    if (UNLIKELY(add & ~x)) *state = x | add; \
     return 1; \
 }
 TOUCH_(u32)
 TOUCH_(u64)
 
 INL void touch(Thread *t, u8 *state, u32 n, u32 kind, u32 site, u64 addr) {
-    const u32 before = kind & ACCESS_READ ? STATE_INIT : 0;
-    const u32 set = (kind & ACCESS_READ ? STATE_READ : 0) | (kind & ACCESS_WRITE ? STATE_WRITTEN | STATE_INIT : 0);
     int done = 0;
-    if (n == 4) done = touch_u32((u32 *)state, before, set);
-    else if (n == 8) done = touch_u64((u64 *)state, before, set);
-    else if (n == 16) done = touch_u64((u64 *)state, before, set) && touch_u64((u64 *)state + 1, before, set);
+    if (n == 4) done = touch_u32((u32 *)state, kind);
+    else if (n == 8) done = touch_u64((u64 *)state, kind);
+    else if (n == 16) done = touch_u64((u64 *)state, kind) && touch_u64((u64 *)state + 1, kind);
     if (UNLIKELY(!done)) touch_slowly(t, state, n, kind, site, addr);
 }
 
