@@ -114,7 +114,5 @@ def test_a_case_too_large_for_a_reference_by_hand_still_has_one_in_double(
     for rule, keep, why in (("double", False, False), ("fp64", True, True)):
         stage = judged(tmp_path / rule, "softmax_rows", rule, keep).stage("parity")
         assert stage is not None and stage.parity is not None
-        (run,) = [r for r in stage.parity.runs if r.case == "5x255" and r.values == "spec" and not r.shifted][
-            :1
-        ]
-        assert ("too large" in run.note) == why, run.note
+        notes = [r.note for r in stage.parity.runs if r.case == "5x255" and r.values == "spec"]
+        assert notes and all(("too large" in note) == why for note in notes), notes
