@@ -1,14 +1,14 @@
-"""docs/corpus_speed.md and its plot from recorded times: `python -m tests.corpus.speed.page [FILE]`.
+"""docs/corpus_speed.md and its plot from recorded times: `python -m tests.corpus.speed.page [FILE...]`.
 
-FILE is what `python3 -P -m tests.corpus.speed --out FILE` wrote on a GPU; it is kept beside the page. Without
-FILE the page is made anew from the kept one.
+FILE is what `python3 -P -m tests.corpus.speed --out FILE` wrote on a GPU; it is kept beside the page. A row
+that a later FILE has too is taken from there, whole. Without FILE the page is made anew from the kept one.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 KEPT, PAGE, PLOT = (DOCS / f"corpus_speed.{end}" for end in ("json", "md", "svg"))
 OURS, LEAST = "ours", ("copy", "nearly empty")
+NEAR, SMALL = 0.9, 1.3
 BAR, LINE, LABEL, AXIS = 520, 18, 300, 110  # pixels; the axis ends at 110 % of the copy
 
 Row = dict[str, Any]
@@ -28,10 +29,13 @@ def others(row: Row) -> list[str]:
 TEXT = """\
 # How fast the corpus is
 
-{date}, {device}, CUDA {cuda}, torch {torch}, nvidia-cutlass-dsl {dsl}: medians of one run,
-`python3 -P -m tests.corpus.speed --out FILE`, each row's jobs in turns (`tests/corpus/speed/timing.py` says
-how); this page: `python -m tests.corpus.speed.page FILE`. Against their CUDA twins the entries are timed by
-`verify`; the proofs in their `entry.toml` have those ratios.
+{date}, {device}, CUDA {cuda}, torch {torch}, nvidia-cutlass-dsl {dsl}: medians of
+`python3 -P -m tests.corpus.speed --no-compile --out FILE`, and of a second run with `--compiled` for the rows
+that have torch.compile beside them. A row's jobs run in turns in one process (`tests/corpus/speed/timing.py`
+says how); rows compare with themselves only. This page: `python -m tests.corpus.speed.page FILE SECOND`.
+Against their CUDA twins the entries have not been timed yet.
+
+{summary}
 
 ## Large shapes
 
@@ -59,7 +63,39 @@ def page(document: dict[str, Any]) -> str:
     rows: list[Row] = document["rows"]
     large = "\n".join(_large(r) for r in rows if not r["decode"])
     decode = "\n".join(_decode(r) for r in rows if r["decode"])
-    return TEXT.format(**{**document, "plot": PLOT.name, "large": large, "decode": decode})
+    told = {"plot": PLOT.name, "large": large, "decode": decode, "summary": summary(rows)}
+    return TEXT.format(**document | told)
+
+
+def summary(rows: list[Row]) -> str:
+    """What falls short: under NEAR of the copy, over SMALL empty kernels, slower than torch."""
+    large, decode = [r for r in rows if not r["decode"]], [r for r in rows if r["decode"]]
+    near = [r for r in large if r["us"]["copy"] >= NEAR * r["us"][OURS]]
+    small = [r for r in decode if r["us"][OURS] <= SMALL * r["us"]["nearly empty"]]
+    lines = [
+        f"{len(near)} of {len(large)} large rows reach {NEAR:.2f} of the copy, {len(small)} of {len(decode)} "
+        f"decode rows end within {SMALL:.1f} times an empty kernel.",
+        "",
+        f"- Under {NEAR:.2f}, by entry: {_by_entry(large, near)}.",
+        f"- Over {SMALL:.1f}, by entry: {_by_entry(decode, small)}.",
+    ]
+    for name in ("torch", "torch.compile"):
+        beside = [r for r in rows if name in r["us"]]
+        slower = [
+            f"{r['what']} ({r['us'][name] / r['us'][OURS]:.2f})"
+            for r in beside
+            if r["us"][name] < r["us"][OURS]
+        ]
+        lines.append(
+            f"- Slower than {name} in {len(slower)} of {len(beside)} rows: {', '.join(slower) or 'none'}."
+        )
+    return "\n".join(lines)
+
+
+def _by_entry(rows: list[Row], reached: list[Row]) -> str:
+    counts = Counter(r["what"].split()[0] for r in rows)
+    short = Counter(r["what"].split()[0] for r in rows if r not in reached)
+    return ", ".join(f"{name} {n} of {counts[name]}" for name, n in short.items()) or "none"
 
 
 def _beside(row: Row) -> str:
@@ -108,10 +144,22 @@ def plot(document: dict[str, Any]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
+def merged(files: list[str]) -> dict[str, Any]:
+    """The first document, with the rows of the later ones in place of its own. ValueError where they are of
+    another device or of other versions."""
+    document, *later = [json.loads(Path(f).read_text(encoding="utf-8")) for f in files]
+    rows = {(r["family"], r["what"]): r for r in document["rows"]}
+    for one in later:
+        if differ := [k for k in document if k != "rows" and one[k] != document[k]]:
+            raise ValueError(f"not measured alike: {', '.join(differ)}")
+        rows |= {(r["family"], r["what"]): r for r in one["rows"]}
+    return {**document, "rows": list(rows.values())}
+
+
 def main() -> None:
     DOCS.mkdir(exist_ok=True)
     if len(sys.argv) > 1:
-        shutil.copyfile(sys.argv[1], KEPT)
+        KEPT.write_text(json.dumps(merged(sys.argv[1:]), indent=1) + "\n", encoding="utf-8")
     document = json.loads(KEPT.read_text(encoding="utf-8"))
     PAGE.write_text(page(document), encoding="utf-8")
     PLOT.write_text(plot(document), encoding="utf-8")
