@@ -283,3 +283,24 @@ extern "C" __global__ void vote_order_good(const int* x, int* out) {
     __syncwarp();
     if (__any_sync(0xffffffffu, x[t] > 3)) out[t] = cell[31 - t];
 }
+
+// A counter put back by a plain store: only what is acquired comes before it, here each block's release.
+extern "C" __global__ void counter_reset_bad(unsigned* count, int* out) {
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory"); // DEFECT
+    if (blockIdx.x) return;
+    unsigned seen;
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(count) : "memory");
+    while (seen < gridDim.x);
+    *out = seen;
+    *count = 0; // DEFECT
+}
+
+extern "C" __global__ void counter_reset_good(unsigned* count, int* out) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+    if (blockIdx.x) return;
+    unsigned seen;
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(count) : "memory");
+    while (seen < gridDim.x);
+    *out = seen;
+    *count = 0;
+}

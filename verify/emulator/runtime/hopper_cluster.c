@@ -85,8 +85,8 @@ void ld_cluster_n(Thread *t, u32 n, u32 at, u32 site, void *to, Order o) {
 }
 
 void st_cluster_n(Thread *t, u32 n, u32 at, u32 site, const void *from, Order o) {
-    if (is_release(o)) order_fence(t, scope_of(o));
     u8 *p = remote(t, at, n, ACCESS_WRITE, site);
+    if (is_release(o)) order_fence(t, scope_of(o));
     if (!p) return;
     if (is_strong(o)) sync_store(t, p);
     memcpy(p, from, n);
@@ -96,8 +96,8 @@ u8 *at_cluster(Thread *t, u32 n, u32 at, u32 site, Order o) {
     Place p;
     if (!find_place(t, at, n, n, site, &p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch);
     if (p.slot == slot_of(t)) return at_shared(t, n, p.offset, site, o);
-    if (is_release(o)) order_fence(t, scope_of(o));
     touch_atomically(t, p, n, site);
+    if (is_release(o)) order_fence(t, scope_of(o));
     sync_load(t, host_of(p));
     sync_store(t, host_of(p));
     return host_of(p);

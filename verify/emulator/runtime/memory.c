@@ -221,6 +221,7 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
 #define SIZED(f, ...) \
     (n == 4 ? f(t, 4, __VA_ARGS__) : n == 8 ? f(t, 8, __VA_ARGS__) : n == 16 ? f(t, 16, __VA_ARGS__) : f(t, n, __VA_ARGS__))
 
+// A release is part of what it releases: who acquires it may write the same place, with a plain store too.
 #define VECTORS(space, A) \
     INL u8 *load_##space(Thread *t, u32 n, A a, u32 site, u32 strength) { \
         return space##_(t, a, n, ACCESS_READ, site, strength, NULL); \
@@ -241,16 +242,16 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
         if (late) spin_yield(t, site); \
     } \
     void st_##space##_n(Thread *t, u32 n, A a, u32 site, const void *from, Order o) { \
-        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (UNLIKELY(o & IN_UPDATE)) update_store(t, (u64)space##_host(t, a), n, a, from, site); \
         u8 *p = SIZED(store_##space, a, site, strength_of(o), from); \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (!p) return; \
         if (is_strong(o)) sync_store(t, p); \
         memcpy(p, from, n); \
     } \
     u8 *at_##space(Thread *t, u32 n, A a, u32 site, Order o) { \
-        if (is_release(o)) order_fence(t, scope_of(o)); \
         u8 *p = SIZED(change_##space, a, site, strength_of(o)); \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (UNLIKELY(!p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
         sync_load(t, p); \
         sync_store(t, p); \
