@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from tests.loop.test_material import spec
 from translator.grounding.api import Api
+from translator.grounding.blocks import corpus_blocks
 from translator.grounding.needed import needed
+from translator.loop.material import Material
 
 pytestmark = pytest.mark.dsl
+
+
+def test_a_prompt_proposes_nothing_deprecated(api: Api) -> None:
+    cuda = "__global__ void k(float* x) { __shared__ float s[32]; s[threadIdx.x] = __expf(x[0]); }"
+    brief, _ = Material(spec(), cuda, "sm_90a", api, corpus_blocks(), []).brief("port")
+    assert "cute.arch.alloc_smem" in {n.name for n in brief.api}
+    assert [n.name for n in brief.api if (e := api.lookup(n.name)) is None or e.deprecated] == []
 
 
 def test_signatures_are_the_real_ones(api: Api) -> None:

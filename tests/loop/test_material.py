@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from translator.grounding.blocks import corpus_blocks
-from translator.loop.material import Material, arguments
+from translator.loop.material import Material, arguments, table_rows
 from verify.spec import Spec
 from verify.spec_file import parse_spec
 
@@ -96,3 +96,9 @@ def test_a_library_brings_its_block(tmp_path: Path) -> None:
     brief, _ = Material(spec(), cuda, "sm_90a", None, corpus_blocks(), []).brief("port")
     assert [b.name for b in brief.blocks] == ["block_scan"]
     assert "def block_scan" in brief.blocks[0].source
+
+
+def test_a_row_that_calls_a_library_function_is_told_with_its_declaration() -> None:
+    (row,) = table_rows("y[i] = __fmul_rn(x[i], x[i]);")
+    assert row.cute == "Float32(nv_fmul_rn({x}, {y}))"
+    assert 'with `nv_fmul_rn = cute.ffi(name="__nv_fmul_rn", params_types=[Float32, Float32]' in row.caveat

@@ -15,7 +15,7 @@ from translator.loop.blocks import blocks_for
 from translator.loop.feedback import times_of
 from translator.loop.goal import Mode
 from translator.loop.judged import Judged
-from translator.mapping.resolve import helper, rows
+from translator.mapping.resolve import call_name, ffi_line, helper, rows
 from translator.mapping.rule import Rule
 from translator.prompts.brief import (
     ArgumentLine,
@@ -114,7 +114,7 @@ class Material:
             draft=draft,
             refusals=tuple(_refusals(task)) if task is not None else (),
             exemplars=tuple(shown),
-            rows=tuple(_rows(self.cuda)),
+            rows=tuple(table_rows(self.cuda)),
             api=tuple(names),
             blocks=() if self.leave.api else tuple(self._blocks(shown)),
             pitfalls=pitfalls_for(self.cuda, text),
@@ -132,7 +132,7 @@ class Material:
         texts = [draft, *(e.kernel for e in shown)]
         always = [e for n in (*_ALWAYS, *(_LIFTING if mode != "port" else ())) if (e := self.api.lookup(n))]
         found: list[ApiEntry] = needed(texts, self.api, [self.cuda], _MOST_NAMES)
-        kept = {e.name: e for e in (*always, *found)}
+        kept = {e.name: e for e in (*always, *found) if not e.deprecated}
         return [NameLine(e.name, e.signature, e.summary) for e in kept.values()]
 
     def _blocks(self, shown: Sequence[ExemplarText]) -> list[NameLine]:
@@ -240,9 +240,18 @@ def _refusals(task: Task) -> list[Refusal]:
     return [Refusal(r.code, r.line, f"{r.message}{f' ({r.hint})' if r.hint else ''}") for r in task.refusals]
 
 
-def _rows(cuda: str) -> list[RowLine]:
+def table_rows(cuda: str) -> list[RowLine]:
     """Rows of the mapping table for the builtins that the source calls."""
-    return [RowLine(r.cuda, r.cute, r.caveat) for r in _rules(cuda)]
+    return [_row(r) for r in _rules(cuda)]
+
+
+def _row(rule: Rule) -> RowLine:
+    """A row as the prompt has it; a function of CUDA's device library needs its declaration too."""
+    if not rule.libdevice:
+        return RowLine(rule.cuda, rule.cute, rule.caveat)
+    needs = f"with `{ffi_line(rule)}` at the top of the file"
+    caveat = f"{rule.caveat}; {needs}" if rule.caveat else needs
+    return RowLine(rule.cuda, rule.cute.replace("{lib}", call_name(rule)), caveat)
 
 
 def _rules(cuda: str) -> list[Rule]:
