@@ -11,7 +11,7 @@ from tests.corpus.block_kernels import bf16, run  # isort: skip
 import cutlass
 import cutlass.cute as cute
 import numpy as np
-from cutlass import BFloat16, Float16, Float32, Int32, Int64
+from cutlass import BFloat16, Float16, Float32, Float64, Int32, Int64
 
 from corpus.blocks.load_if import load_if
 from corpus.blocks.sort_registers import sort_registers
@@ -80,11 +80,14 @@ def values() -> np.ndarray:
 def main() -> None:
     told: dict[str, Any] = {"loads": {}, "sorted": {}, "keys": {}}
     at = np.where(np.arange(32) % 3 == 1, -(1 << 20), (np.arange(32) * 7) % 32).astype(np.int32)
-    for name, kind, carrier in (("f16", Float16, np.float16), ("f32", Float32, np.float32)):
+    for name, kind, carrier, scale in (
+        ("f16", Float16, np.float16, 1), ("f32", Float32, np.float32, 1),
+        ("i64", Int64, np.int64, (1 << 40) + 3), ("f64", Float64, np.float64, 1 / 3),
+    ):  # fmt: skip
         for width in (1, 2, 4, 8):
             if width * kind.width > 128:
                 continue
-            x = (np.arange(32 * width) + 1).astype(carrier)
+            x = ((np.arange(32 * width) + 1) * scale).astype(carrier)
             arrays = [(kind, x), (Int32, at), (kind, np.full_like(x, -1))]
             out = run(load_launch, arrays, width, align=width * kind.width // 8)[2]
             told["loads"][f"{name} {width}"] = [at.tolist(), out.tolist()]

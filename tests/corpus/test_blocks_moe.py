@@ -36,10 +36,11 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.dsl
 def test_a_load_whose_predicate_does_not_hold_reads_nothing_and_gives_zeros(given: Any) -> None:
-    assert len(given["loads"]) == 7
+    assert len(given["loads"]) == 11
+    scales = {"f16": 1, "f32": 1, "i64": (1 << 40) + 3, "f64": 1 / 3}
     for key, (at, out) in given["loads"].items():
         width = int(key.split()[1])
-        rows = np.arange(32 * width).reshape(32, width) + 1
+        rows = (np.arange(32 * width).reshape(32, width) + 1) * scales[key.split()[0]]
         want = [rows[a].tolist() if a >= 0 else [0] * width for a in at]
         assert np.reshape(out, (32, width)).tolist() == want, key
 

@@ -67,14 +67,15 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block load_if 55a067e7beee
+# -- block load_if 88c0167c5857
 @cute.jit
 def load_if(tXgX: cute.Tensor, exists):
     """A thread's one access `tXgX` of global memory in registers; zeros where `exists` does not hold."""
     tXrX = cute.make_fragment_like(tXgX)
     bits = cute.size(tXgX) * tXgX.element_type.width
     word = Int32 if cutlass.const_expr(bits >= 32) else Int16
-    rW, count = cute.recast_tensor(tXrX, word), bits // word.width
+    count = bits // word.width
+    rW = cute.make_tensor(cute.recast_ptr(tXrX.iterator, dtype=word), cute.make_layout(count))
     names = ["{$w" + str(k) + "}" for k in range(count)]
     vector = "{" + ", ".join(names) + "}" if cutlass.const_expr(count > 1) else names[0]
     size = f"b{word.width}" if cutlass.const_expr(count == 1) else f"v{count}.b32"
