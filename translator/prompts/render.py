@@ -22,7 +22,7 @@ from translator.prompts.frame import frame_values
 from translator.prompts.pitfalls import Pitfall
 
 # Raised with every change of the templates or of pitfalls.toml: transcripts say by it what a model was told.
-VERSION = 4
+VERSION = 5
 
 
 def opening(brief: Brief) -> tuple[str, str]:
