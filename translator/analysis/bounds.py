@@ -171,7 +171,7 @@ class Evaluator:
     def eval(self, e: Expr, env: Env, depth: int) -> Known:
         """What is known of `e`; notes what it touches and updates `env` with its effects."""
         value = self._eval(e, env, depth)
-        if not isinstance(value, Value) or not isinstance(e, x.Binary):
+        if not isinstance(value, Value) or not isinstance(e, x.Binary | x.Special):
             return value
         if all(isinstance(k, Var) for k in env):  # spares making `e` plain, which costs its whole size
             return value

@@ -188,6 +188,18 @@ def test_vector_rows_keep_their_alignment(tmp_path: Path) -> None:
     assert any(c.sizes["rows"] % 4 for c in spec.case)
 
 
+@pytest.mark.parametrize("few", ["threadIdx.x < 2", "!(threadIdx.x >= 2)", "2u > threadIdx.x"])
+def test_what_few_threads_of_a_block_touch_is_as_small_as_they_are_few(tmp_path: Path, few: str) -> None:
+    spec = drafted(
+        tmp_path,
+        "__global__ void k(const int* x, int* y, int* counters, int n) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i];\n"
+        f"  if ({few}) counters[threadIdx.x] = 0;\n}}\n"
+        "void run(int* x, int* y, int* c, int n) { k<<<(n + 127) / 128, 128>>>(x, y, c, n); }\n",
+    )
+    assert (buffer(spec, "counters").elems, buffer(spec, "y").elems) == ("2", "n")
+
+
 @pytest.mark.parametrize("test", ["cols % 4 == 0", "!(cols & 3)", "row >= 0 && cols % 4 == 0"])
 def test_a_kernel_with_a_way_for_rows_of_any_length_meets_them(tmp_path: Path, test: str) -> None:
     """Vectors only behind a test of the row's length: the rest of the kernel would never be run."""
