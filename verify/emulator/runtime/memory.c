@@ -237,17 +237,17 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
         if (late) spin_yield(t, site); \
     } \
     void st_##space##_n(Thread *t, u32 n, A a, u32 site, const void *from, Order o) { \
-        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (UNLIKELY(o & IN_UPDATE)) update_store(t, (u64)space##_host(t, a), n, a, from, site); \
         u8 *p = SIZED(store_##space, a, site, strength_of(o), from); \
         if (!p) return; \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (is_strong(o)) sync_store(t, p); \
         memcpy(p, from, n); \
     } \
     u8 *at_##space(Thread *t, u32 n, A a, u32 site, Order o) { \
-        if (is_release(o)) order_fence(t, scope_of(o)); \
         u8 *p = SIZED(change_##space, a, site, strength_of(o)); \
         if (UNLIKELY(!p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
         sync_load(t, p); \
         sync_store(t, p); \
         return p; \
