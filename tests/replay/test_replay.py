@@ -58,6 +58,7 @@ def test_it_ends_as_it_ended(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(searching, "Workshop", Shop)
     target = folder / "task"
     spec = load_spec(target)
+    ended = held["ended"]
     material = Material(
         spec,
         device_text(target, spec),
@@ -66,10 +67,9 @@ def test_it_ends_as_it_ended(folder: Path, tmp_path: Path, monkeypatch: pytest.M
         corpus_blocks(),
         [],
         (),
-        load_task(target),
+        load_task(target) if ended["mode"] == "port" else None,
         leave=Leave(draft=True),
     )
-    ended = held["ended"]
     talks = sorted(folder.glob("transcript-*.jsonl"))
     job = Job(
         target,
@@ -80,6 +80,7 @@ def test_it_ends_as_it_ended(folder: Path, tmp_path: Path, monkeypatch: pytest.M
         lambda k, _: Replay(talks[k], strict=False),
         Bench(),
         len(talks),
+        (target / spec.port.module).read_text(encoding="utf-8") if ended["mode"] != "port" else "",
     )
     found = search(job, Purse(Budget(99, 10**9, 0.0, 600.0)))
     assert ("PASSED" if found.best is not None else "REFUSED") == ended["outcome"]
