@@ -172,6 +172,14 @@ EXPECTED = {
         {"pixels": ("inout", "u32", 1200), "weights": ("in", "u16", 3)},
         {"n": 1200}, ("bit-field",),
     ),
+    "unpack_records": Expected(
+        "model", ("CP1113",), (4, 1, 1), 64,
+        {
+            "packed": ("in", "u8", 12000), "sizes": ("in", "i32", 200), "preset": ("in", "u8", 64),
+            "out": ("inout", "u8", 20000), "state": ("out", "i32", 200), "check": ("out", "u32", 200),
+        },
+        {"records": 200, "stride": 60, "room": 100}, ("goto", "switch"),
+    ),
     "warp_max": Expected(
         "model", ("CP1118",), (23, 1, 1), 128,
         {"in": ("in", "f32", 2880), "largest": ("out", "f32", 90)},
