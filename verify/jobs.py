@@ -14,6 +14,12 @@ from typing import Any
 Emit = Callable[[dict[str, Any]], None]
 MESSAGE = 3000  # characters of an error that travel to the parent
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# What the DSL blames on itself, and what it is in the port.
+_OWN_FAULT = "This is a bug in the DSL, not a mistake in your kernel."
+_MEANT = {
+    "range_constexpr should be preprocessed": "The function of this line lacks `@cute.jit`, and so is plain "
+    "Python: decorate it, or count with `range`."
+}
 
 
 class JobError(Exception):
@@ -35,6 +41,9 @@ def describe(error: BaseException, path: Path | None = None) -> tuple[str, int |
     if isinstance(error, SyntaxError) and path is not None and error.filename == str(path):
         line = error.lineno
     text = _ANSI.sub("", f"{type(error).__name__}: {error}").strip()
+    for said, meant in _MEANT.items():
+        if said in text:
+            text = text.replace(_OWN_FAULT, meant)
     return text[:MESSAGE], line
 
 

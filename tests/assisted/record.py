@@ -43,14 +43,19 @@ def record(run: Path, name: str, to: str) -> Path:
             shutil.copyfile(source, folder / "task" / part)
     api = load_api()
     judged: dict[str, dict[str, Any]] = {}
+    if asked.mode != "port":  # the verified port that it began with, and what had been found of that
+        begun = (Path(asked.target) / "port.py").read_text(encoding="utf-8")
+        (folder / "task" / "port.py").write_text(begun, encoding="utf-8")
+        seen = Verdict.model_validate_json((Path(asked.target) / "verdict.json").read_text(encoding="utf-8"))
+        judged[f"{Judged(begun).digest} "] = {"unknown": [], "verdict": _small(seen)}
     for k, talk in enumerate(sorted((run / name).glob("candidate-*")), 1):
         said = _FOLDER.sub("", (talk / "transcript.jsonl").read_text(encoding="utf-8"))
         (folder / f"transcript-{k}.jsonl").write_text(said, encoding="utf-8")
         for path in sorted(talk.glob("52-candidate-*.py")):
             number = path.stem.rpartition("-")[2]
             text = path.read_text(encoding="utf-8")
-            seen = talk / f"60-verdict-{number}.json"
-            verdict = Verdict.model_validate_json(seen.read_text()) if seen.is_file() else None
+            found = talk / f"60-verdict-{number}.json"
+            verdict = Verdict.model_validate_json(found.read_text()) if found.is_file() else None
             unknown = [asdict(u) for u in unknown_names(text, api)] if verdict is None and api else []
             key = f"{Judged(text).digest} {_stages(verdict)}"
             judged[key] = {"unknown": unknown, "verdict": _small(verdict) if verdict else None}

@@ -59,7 +59,7 @@ def replayed(folder: Path, scratch: Path) -> tuple[Found, dict[str, Any]]:
 
     Shop.held = held["judged"]
     target = folder / "task"
-    spec = load_spec(target)
+    spec, ended = load_spec(target), held["ended"]
     material = Material(
         spec,
         device_text(target, spec),
@@ -68,10 +68,9 @@ def replayed(folder: Path, scratch: Path) -> tuple[Found, dict[str, Any]]:
         corpus_blocks(),
         [],
         (),
-        load_task(target),
+        load_task(target) if ended["mode"] == "port" else None,
         leave=Leave(draft=True),
     )
-    ended = held["ended"]
     talks = sorted(folder.glob("transcript-*.jsonl"))
     job = Job(
         target,
@@ -82,6 +81,7 @@ def replayed(folder: Path, scratch: Path) -> tuple[Found, dict[str, Any]]:
         lambda k, _: Replay(talks[k], strict=False),
         Bench(),
         len(talks),
+        (target / spec.port.module).read_text(encoding="utf-8") if ended["mode"] != "port" else "",
     )
     with patch.object(searching, "Workshop", Shop):
         return search(job, Purse(Budget(99, 10**9, 0.0, 600.0))), ended

@@ -66,6 +66,20 @@ def test_good_ports_compile_although_bad_ones_share_their_child(tmp_path: Path) 
     assert not (tmp_path / "good" / "__pycache__").exists()
 
 
+def test_what_the_dsl_takes_for_its_own_bug_is_told_as_what_it_is(tmp_path: Path) -> None:
+    """A loop of the DSL in a function that the DSL was not told of."""
+    loop = "    for _ in cutlass.range_constexpr(1):\n        y[i] = a * x[i] + y[i]\n"
+    helper = f"def store(i, x, y, a):\n{loop}\n\n"
+    text = PORT.replace("@cute.kernel", helper + "@cute.kernel")
+    text = text.replace(
+        "        y[i] = a * x[i] + y[i]\n\n\n@cute.jit", "        store(i, x, y, a)\n\n\n@cute.jit"
+    )
+    (got,) = compile_ports([job(tmp_path / "t", text)])
+    assert (got.code, got.line) == ("CP6102", text[: text.index("for _ in")].count("\n") + 1)
+    assert "The function of this line lacks `@cute.jit`" in got.message
+    assert "bug in the DSL" not in got.message
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100a", "sm_120a"])
 def test_other_architectures(tmp_path: Path, arch: str) -> None:
     (got,) = compile_ports([job(tmp_path / "t")], arch=arch)

@@ -149,7 +149,39 @@ class _Walk(Evaluator):
         return _merge(then, other)
 
     def _branch(self, cond: Expr, holds: bool, body: Iterable[Stmt], env: Env, depth: int) -> Env | None:
-        return self.body(body, self.refine(cond, holds, dict(env), depth), depth)
+        before = self.divided
+        self.divided |= self._divided(cond, holds, env, depth)
+        after = self.body(body, self.refine(cond, holds, dict(env), depth), depth)
+        self.divided = before
+        return after
+
+    def _divided(self, cond: Expr, holds: bool, env: Env, depth: int) -> frozenset[tuple[str, int]]:
+        """Sizes of which `cond` says that they are multiples of a number, with the number."""
+        none: frozenset[tuple[str, int]] = frozenset()
+        cond = bare(cond)
+        if isinstance(cond, x.Unary) and cond.op == "!":
+            return self._divided(cond.operand, not holds, env, depth)
+        if isinstance(cond, x.Logical):
+            sides = [self._divided(side, holds, env, depth) for side in (cond.left, cond.right)]
+            return sides[0] | sides[1] if (cond.op == "&&") == holds else none
+        rest: Expr = cond
+        if isinstance(cond, x.Binary) and cond.op in ("==", "!="):
+            if self._number(cond.right, env, depth) != 0:
+                return none
+            rest, holds = bare(cond.left), holds == (cond.op == "!=")
+        if holds or not isinstance(rest, x.Binary) or rest.op not in ("%", "&"):
+            return none
+        by, of = self._number(rest.right, env, depth), self.quiet(rest.left, env, depth)
+        if by is not None and rest.op == "&":
+            by = by + 1 if by & (by + 1) == 0 else None
+        if not by or not isinstance(of, Value) or of.exact is None:
+            return none
+        alone = [name for name in of.exact.symbols if of.exact == Poly.symbol(name)]
+        return frozenset((name, by) for name in alone)
+
+    def _number(self, e: Expr, env: Env, depth: int) -> int | None:
+        value = self.quiet(e, env, depth)
+        return value.exact.constant if isinstance(value, Value) and value.exact is not None else None
 
     def _loop(
         self, cond: Expr | None, body: tuple[Stmt, ...], step: Expr | None, env: Env, depth: int

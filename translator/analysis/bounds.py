@@ -76,6 +76,7 @@ class Evaluator:
         self.definitions: dict[Var, Expr] = {}  # initialisers that mean the same wherever they are in scope
         # what keeps threads from what is walked: bounds of these variables only, or None for more than that
         self.guards: Guards | None = frozenset()
+        self.divided: frozenset[tuple[str, int]] = frozenset()  # sizes that are multiples where the walk is
 
     def body(self, statements: Iterable[Stmt], env: Env | None, depth: int) -> Env | None:
         """The environment after some statements, None if control doesn't get past them."""
@@ -170,7 +171,7 @@ class Evaluator:
     def eval(self, e: Expr, env: Env, depth: int) -> Known:
         """What is known of `e`; notes what it touches and updates `env` with its effects."""
         value = self._eval(e, env, depth)
-        if not isinstance(value, Value) or not isinstance(e, x.Binary):
+        if not isinstance(value, Value) or not isinstance(e, x.Binary | x.Special):
             return value
         if all(isinstance(k, Var) for k in env):  # spares making `e` plain, which costs its whole size
             return value
@@ -350,7 +351,7 @@ class Evaluator:
         if place.root:
             offset = replace(place.offset, offset_of=None)
             reached = place.offset.reached and self._unbounded_otherwise(place.offset)
-            made = Access(place.root, offset, t.size, writes, t, place.room, reached)
+            made = Access(place.root, offset, t.size, writes, t, place.room, reached, self.divided)
             if made not in self.seen:
                 self.seen.add(made)
                 self.found.accesses.append(made)

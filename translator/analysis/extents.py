@@ -168,15 +168,18 @@ def _loaded(p: Poly) -> set[str]:
 
 
 def _multiples(made: Extents, a: Access, blocks: set[str]) -> None:
-    """A vector access at `row * n` needs n to be a multiple of the vector's length."""
+    """A vector access at `row * n` needs n to be a multiple of the vector's length, unless the kernel comes
+    there only where it is: then other sizes are the ones that show its other way."""
     buffer = made.buffers.get(a.root)
     if buffer is None or a.offset.hi is None or a.size <= buffer.unit or buffer.fields:
         return
     for monomial, factor in a.offset.hi.terms:
-        if len(monomial) > 1 and factor % a.size:
+        vector = a.size // buffer.unit
+        tested = any(name in monomial and by % vector == 0 for name, by in a.divided)
+        if len(monomial) > 1 and factor % a.size and not tested:
             for size in monomial:
                 if size.isidentifier() and size not in blocks:
-                    made.multiples[size] = max(made.multiples.get(size, 1), a.size // buffer.unit)
+                    made.multiples[size] = max(made.multiples.get(size, 1), vector)
 
 
 def _lookup(made: Extents, found: Accesses, a: Access) -> None:

@@ -60,7 +60,8 @@ TOP = Value()
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A read or write of `size` bytes at up to `offset` bytes into `root`; `reached`: one is surely there."""
+    """A read or write of `size` bytes at up to `offset` bytes into `root`; `reached`: one is surely there;
+    `divided`: sizes that the kernel has tested to be multiples of a number before it comes there."""
 
     root: str
     offset: Value
@@ -69,6 +70,7 @@ class Access:
     type: Type
     room: int | None = None  # bytes of a local or shared array, whose size is known
     reached: bool = False
+    divided: frozenset[tuple[str, int]] = frozenset()
 
 
 def exact(p: Poly, loads: frozenset[str] = frozenset()) -> Value:

@@ -89,6 +89,7 @@ CODES: dict[str, Code] = {
     "CP1136": Code(_E, "switch: {what}"),
     "CP1138": Code(_E, "{name} belongs to the host's library"),
     "CP1139": Code(_W, "the value of {what} is not known; ignored"),
+    "CP1140": Code(_E, "launched in clusters of blocks: {what}"),
     "CP1190": Code(_N, "no task folder for {kernel}: {reason}"),
     # ---- CP3001-3099: passes
     "CP3001": Code(_E, "this form is not supported: {what}"),

@@ -205,6 +205,9 @@ def _function(
         statements = _constructor_body(scope, scope.this, parts, statements)
     hoisted = tuple(Decl(v, None, v.span) for v in scope.hoisted)
     max_threads, min_blocks = _launch_bounds(scope, parts) if is_kernel else (0, 0)
+    for x in parts:
+        if x._kind_id == ast.ANNOTATE_ATTR and x.spelling.startswith("__cluster_dims__"):
+            lifting.sink.report("CP1140", ast.span(x), what=x.spelling)
     pattern = conf.lib.clang_getSpecializedCursorTemplate(c)
     path, start, _ = ast.offsets(pattern if pattern is not None else c)
     function = Function(

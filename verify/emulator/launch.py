@@ -6,7 +6,7 @@ import ctypes
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +163,9 @@ class Program:
         """One launch, to its end. PtxError if it can't start: CP7104, CP7105 (arguments), CP7108 (size)."""
         loaded = self.load(kernel, Mode(options.checks, options.count, options.jitter != 0))
         emitted = loaded.emitted
+        own = emitted.layout.kernel.cluster  # a kernel that says its clusters is launched in them
+        if own is not None and shape.cluster == (1, 1, 1):
+            shape = replace(shape, cluster=own)
         _check(emitted, shape, params)
         block = _parameters(emitted, params)
         symbols = [self._address(v) for v in emitted.layout.symbols] or [0]
@@ -253,6 +256,9 @@ def _check(emitted: Emitted, shape: LaunchShape, params: Sequence[bytes]) -> Non
         raise PtxError("CP7108", f"a block of {shape.block} threads: a GPU takes {_MAX_THREADS}")
     if shape.grid[0] > 0x7FFFFFFF or max(shape.grid[1:]) > 65535:
         raise PtxError("CP7108", f"a grid of {shape.grid} blocks is beyond a GPU's limits")
+    own = emitted.layout.kernel.cluster
+    if own is not None and own != shape.cluster:
+        raise PtxError("CP7108", f"clusters of {shape.cluster}: {emitted.kernel} is made for those of {own}")
     if any(g % c for g, c in zip(shape.grid, shape.cluster, strict=True)):
         raise PtxError("CP7108", f"a grid of {shape.grid} is not whole clusters of {shape.cluster}")
     if (need := emitted.layout.shared.set_aside + shape.smem) > _MAX_SHARED:

@@ -188,6 +188,52 @@ def test_vector_rows_keep_their_alignment(tmp_path: Path) -> None:
     assert any(c.sizes["rows"] % 4 for c in spec.case)
 
 
+@pytest.mark.parametrize("few", ["threadIdx.x < 2", "!(threadIdx.x >= 2)", "2u > threadIdx.x"])
+def test_what_few_threads_of_a_block_touch_is_as_small_as_they_are_few(tmp_path: Path, few: str) -> None:
+    spec = drafted(
+        tmp_path,
+        "__global__ void k(const int* x, int* y, int* counters, int n) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i];\n"
+        f"  if ({few}) counters[threadIdx.x] = 0;\n}}\n"
+        "void run(int* x, int* y, int* c, int n) { k<<<(n + 127) / 128, 128>>>(x, y, c, n); }\n",
+    )
+    assert (buffer(spec, "counters").elems, buffer(spec, "y").elems) == ("2", "n")
+
+
+@pytest.mark.parametrize("test", ["cols % 4 == 0", "!(cols & 3)", "row >= 0 && cols % 4 == 0"])
+def test_a_kernel_with_a_way_for_rows_of_any_length_meets_them(tmp_path: Path, test: str) -> None:
+    """Vectors only behind a test of the row's length: the rest of the kernel would never be run."""
+    spec = drafted(
+        tmp_path,
+        "__global__ void k(const float* x, float* y, int cols) {\n"
+        "  int row = blockIdx.x;\n"
+        f"  if ({test}) {{\n"
+        "    const float4* r = reinterpret_cast<const float4*>(x + row * cols);\n"
+        "    for (int i = threadIdx.x; i < cols / 4; i += 64) { float4 v = r[i]; y[row * cols + i] = v.x; }\n"
+        "  } else {\n"
+        "    for (int i = threadIdx.x; i < cols; i += blockDim.x) y[row * cols + i] = x[row * cols + i];\n"
+        "  }\n}\n"
+        "void run(float *x, float *y, int rows, int cols) { k<<<rows, 64>>>(x, y, cols); }\n",
+    )
+    rest = {c.sizes["cols"] % 4 for c in spec.case}
+    assert 0 in rest and len(rest) > 1
+
+
+@pytest.mark.parametrize("test", ["cols % 2 == 0", "(cols & 8) == 0", "cols % 4 != 0 || cols > 9"])
+def test_a_test_of_something_else_leaves_vectors_aligned(tmp_path: Path, test: str) -> None:
+    spec = drafted(
+        tmp_path,
+        "__global__ void k(const float* x, float* y, int cols) {\n"
+        f"  if ({test}) {{\n"
+        "    const float4* r = reinterpret_cast<const float4*>(x + blockIdx.x * cols);\n"
+        "    for (int i = threadIdx.x; i < cols / 4; i += 64) {\n"
+        "      float4 v = r[i]; y[blockIdx.x * cols / 4 + i] = v.x; }\n"
+        "  }\n}\n"
+        "void run(float *x, float *y, int rows, int cols) { k<<<rows, 64>>>(x, y, cols); }\n",
+    )
+    assert all(c.sizes["cols"] % 4 == 0 for c in spec.case)
+
+
 def test_what_cannot_be_described_is_said(tmp_path: Path) -> None:
     text = (
         "struct S { float** p; int n; };\n__global__ void k(S s, float* out) { out[threadIdx.x] = s.n; }\n"

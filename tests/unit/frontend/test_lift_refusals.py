@@ -63,6 +63,17 @@ def test_refused(refusals: Refusals, statement: str, code: str, message: str) ->
     assert (code, message) in [(c, m) for c, _, m in found]
 
 
+@pytest.mark.parametrize("head", ["", "template <class T> "])
+def test_a_kernel_of_clusters_is_refused(refusals: Refusals, head: str) -> None:
+    """Without its clusters it would run and give other values: the port's launch would not have them."""
+    found = refusals(
+        f"constexpr int BLOCKS = 2;\n{head}__global__ void __cluster_dims__(BLOCKS, 1, 1) k(int* p) {{\n"
+        '  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(p[0]));\n}\n'
+        + ("void go(int* p) { k<float><<<4, 32>>>(p); }" if head else "")
+    )
+    assert found == [("CP1140", 2, "launched in clusters of blocks: __cluster_dims__(BLOCKS, 1, 1)")]
+
+
 def test_every_refusal_of_a_kernel_is_reported(refusals: Refusals) -> None:
     found = refusals(
         "__global__ void k(int* p) {\n  p[0] = rand();\n  p[1] = 2;\n  goto done;\n"

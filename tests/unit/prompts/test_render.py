@@ -248,3 +248,14 @@ def test_a_frame_that_would_hide_its_own_names_is_not_given() -> None:
     hidden = replace(BARE, arguments=(ArgumentLine("grid", "i32", "value", "3"),))
     assert frame(hidden) == ""
     assert "Write the file." in opening(hidden)[1]
+
+
+@pytest.mark.parametrize(
+    ("types", "told"),
+    [(("f16", "f16"), True), (("bf16", "i8"), True), (("f16", "f32"), False), (("f32", "f32"), False)],
+)
+def test_a_product_of_narrow_operands_is_lifted_to_tensor_cores(types: tuple[str, str], told: bool) -> None:
+    """Of two inputs in narrow types only: other kernels have nothing for them."""
+    given = tuple(ArgumentLine(name, dtype, "in", "n") for name, dtype in zip("ab", types, strict=True))
+    brief = replace(LIFTED, arguments=(*given, ArgumentLine("c", "f16", "out", "n")))
+    assert ("belong to the tensor cores" in opening(brief)[1]) == told

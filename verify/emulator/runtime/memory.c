@@ -246,6 +246,7 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
         u8 *p = SIZED(store_##space, a, site, strength_of(o), from); \
         if (is_release(o)) order_fence(t, scope_of(o)); \
         if (!p) return; \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (is_strong(o)) sync_store(t, p); \
         memcpy(p, from, n); \
     } \
@@ -253,6 +254,7 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
         u8 *p = SIZED(change_##space, a, site, strength_of(o)); \
         if (is_release(o)) order_fence(t, scope_of(o)); \
         if (UNLIKELY(!p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
+        if (is_release(o)) order_fence(t, scope_of(o)); \
         sync_load(t, p); \
         sync_store(t, p); \
         return p; \

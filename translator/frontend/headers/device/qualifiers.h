@@ -23,7 +23,7 @@
 
 #define __grid_constant__
 #define __maxnreg__(n)
-#define __cluster_dims__(...)
+#define __cluster_dims__(...) __attribute__((annotate("__cluster_dims__(" #__VA_ARGS__ ")")))
 #define __inline_hint__
 #define __device_builtin__
 #define __cudart_builtin__

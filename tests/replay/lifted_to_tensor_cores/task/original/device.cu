@@ -1,0 +1,19 @@
+#include <cuda_fp16.h>
+
+constexpr int TILE = 16;
+#line 6 "half_product_tiled.cu"
+__global__ void half_product(const half *a, const half *b, half *c, int m, int n, int k) {
+    __shared__ half sa[TILE][TILE], sb[TILE][TILE];
+    int col = blockIdx.x * TILE + threadIdx.x;
+    int row = blockIdx.y * TILE + threadIdx.y;
+    float sum = 0.0f;
+    for (int first = 0; first < k; first += TILE) {
+        int ak = first + threadIdx.x, bk = first + threadIdx.y;
+        sa[threadIdx.y][threadIdx.x] = row < m && ak < k ? a[row * k + ak] : __float2half(0.0f);
+        sb[threadIdx.y][threadIdx.x] = bk < k && col < n ? b[bk * n + col] : __float2half(0.0f);
+        __syncthreads();
+        for (int i = 0; i < TILE; ++i) sum += __half2float(sa[threadIdx.y][i]) * __half2float(sb[i][threadIdx.x]);
+        __syncthreads();
+    }
+    if (row < m && col < n) c[row * n + col] = __float2half(sum);
+}
