@@ -187,6 +187,11 @@ def test_list_compare_and_csv(place: Path, capfd: pytest.CaptureFixture[str]) ->
     assert run(["runs", "csv", failed.name]) == 0
     [row] = csv.DictReader(io.StringIO(capfd.readouterr().out))
     assert (row["kernel"], row["code"], row["money"]) == ("k", "CP5403", "")
+    assert run(["runs", "csv", failed.name, "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    [entry] = document["entries"]
+    assert (document["exit_code"], document["folder"]) == (0, f"runs/{failed.name}")
+    assert (entry["kernel"], entry["code"], entry["money"]) == ("k", "CP5403", None)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema_version": 2}', "\0" * 9])

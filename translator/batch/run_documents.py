@@ -10,7 +10,7 @@ from translator.loop.ledger import Entry
 
 
 class RunDocument(Strict):
-    """What `lift`, `tune` and `runs resume` print with --json. `folder` holds the run's logs."""
+    """What `lift`, `tune` and `runs` resume, replay and csv print with --json; `folder` holds the logs."""
 
     schema_version: int = 1
     exit_code: int
