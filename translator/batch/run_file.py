@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from translator.diag.codes import CODES
+from translator.loop.json_file import DamagedError, read_document
 from translator.loop.ledger import Entry, read_ledger
 from translator.output import write_file
 from translator.settings import SettingsError
@@ -75,13 +75,15 @@ def write_run(folder: Path, run: RunFile) -> None:
 def read_run(folder: Path) -> Listed:
     """The run in `folder`. RunFileError."""
     try:
-        run = RunFile.model_validate(json.loads((folder / RUN).read_text(encoding="utf-8")))
-        return Listed(folder=str(folder), run=run, entries=read_ledger(folder))
+        return Listed(
+            folder=str(folder), run=read_document(folder / RUN, RunFile), entries=read_ledger(folder)
+        )
     except FileNotFoundError:
         raise RunFileError(folder, f"no {RUN} there, so it is no run with a model") from None
-    except (OSError, ValueError, ValidationError, RecursionError) as error:
-        first = str(error).splitlines()[0]
-        raise RunFileError(folder, first) from None
+    except DamagedError as damaged:
+        raise RunFileError(folder, str(damaged)) from None
+    except OSError as error:
+        raise RunFileError(folder, f"{error.filename}: {error.strerror}") from None
 
 
 def list_runs(runs: Path) -> tuple[list[Listed], list[str]]:

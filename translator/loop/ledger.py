@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import threading
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from translator.loop.json_file import read_document
 from translator.output import write_file
 
 LEDGER = "ledger.json"
@@ -64,12 +64,11 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> list[Entry]:
-    """The entries of a run folder; none where it has no ledger. ValueError for a damaged one."""
+    """The entries of a run folder; none where it has no ledger. DamagedError for a damaged one."""
     try:
-        text = (folder / LEDGER).read_text(encoding="utf-8")
+        return read_document(folder / LEDGER, Book).entries
     except FileNotFoundError:
         return []
-    return Book.model_validate(json.loads(text)).entries
 
 
 def as_csv(entries: list[Entry]) -> str:
