@@ -214,10 +214,14 @@ def _run_file(work: Session, wanted: Sequence[Wanted]) -> RunFile:
 class _NotAskedError(Exception):
     """Nothing may be asked of a model about this target."""
 
-    def __init__(self, code: str, **args: str) -> None:
+    def __init__(self, code: str, why: str) -> None:
         self.code = code
-        self.why = CODES[code].message.format(**args)
-        super().__init__(self.why)
+        self.why = why
+        super().__init__(why)
+
+    @classmethod
+    def of(cls, code: str, **args: str) -> _NotAskedError:
+        return cls(code, CODES[code].message.format(**args))
 
 
 def _one(work: Session, w: Wanted) -> Entry:
@@ -252,6 +256,8 @@ def _one(work: Session, w: Wanted) -> Entry:
                 found = _once_more(w, bench, found)
     except _NotAskedError as error:
         found = Found(None, None, error.code, error.why)
+    except SpecError as error:  # `verify` sees what lies beside the spec as well
+        found = Found(None, None, "CP6001", "; ".join(error.problems))
     except LlmError as error:
         found = Found(None, None, error.code, error.message)
     except OSError as error:
@@ -267,11 +273,11 @@ def _checked(work: Session, w: Wanted) -> Spec:
     try:
         spec = load_checked(w.target)
     except SpecError as error:
-        raise _NotAskedError("CP5406", why=error.problems[0]) from None
+        raise _NotAskedError("CP6001", "; ".join(error.problems)) from None
     if asked := spec.open_questions:
-        raise _NotAskedError("CP5401", questions="; ".join(q.text for q in asked[:3]))
+        raise _NotAskedError.of("CP5401", questions="; ".join(q.text for q in asked[:3]))
     if not work.where.runs:
-        raise _NotAskedError("CP5402", why=work.where.why)
+        raise _NotAskedError.of("CP5402", why=work.where.why)
     return spec
 
 
@@ -281,7 +287,7 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
     except TaskError:
         task = None  # a folder made by hand: its spec and its original say enough
     if task is not None and task.original.runs is False:
-        raise _NotAskedError("CP5406", why=task.original.why or "it did not run in the emulator")
+        raise _NotAskedError.of("CP5406", why=task.original.why or "it did not run in the emulator")
     query = work.queries.get(w.name)
     return Material(
         spec,

@@ -11,7 +11,7 @@ from translator.batch.assist import Came, Tell, Wanted, ask, session
 from translator.batch.run_file import RunFileError, folder_of, read_run
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry
-from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED
+from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED, EXIT_USAGE
 from translator.output import Wanted as Named
 from translator.output import folder_names
 from translator.settings import Settings, SettingsError
@@ -29,10 +29,13 @@ class Done:
 
     @property
     def exit_code(self) -> int:
-        """3 where something is lacking, else 1 where a kernel did not pass, else 0."""
+        """3 where something is lacking, else 2 where a spec can't be used, else 1 where one did not pass,
+        else 0."""
         failed = [e for e in self.entries if e.outcome != "PASSED"]
         if any(e.code in _ENVIRONMENT for e in failed):
             return EXIT_ENVIRONMENT
+        if any(e.code == "CP6001" for e in failed):
+            return EXIT_USAGE
         return EXIT_FAILED if failed else EXIT_DONE
 
 
