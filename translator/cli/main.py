@@ -126,8 +126,14 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         if error.filename is not None and error.errno in _UNWRITABLE | _DENIED:
             name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
-            text = f"{name}: {error.strerror}"
-            typer.echo(f"error: {text}", err=True)
+            if error.errno in _DENIED:  # perhaps a file that was only to be read
+                text = f"{name}: {error.strerror}"
+                typer.echo(f"error: {text}", err=True)
+            else:
+                from translator.output import unwritten
+
+                text = f"CP0002: {unwritten(error)}"
+                typer.echo(f"error {text}", err=True)
             return _failed(arguments, 3, text)
         return _stdout_failed(error) if error.errno in _UNWRITABLE else _bug(arguments, error)
     except Exception as error:

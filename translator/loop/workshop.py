@@ -13,7 +13,7 @@ from pathlib import Path
 from translator.grounding.api import Api
 from translator.grounding.check import Unknown, unknown_names
 from translator.loop.judged import Judged
-from translator.output import write_file
+from translator.output import naming, write_file
 from verify.options import DeviceChoice, Options
 from verify.run import verify_target
 from verify.verdict import StageName, Verdict
@@ -55,10 +55,11 @@ class Workshop:
         folder.mkdir(parents=True, exist_ok=True)
         for name in _COPIED:
             source, copy = target / name, folder / name
-            if source.is_dir():
-                shutil.copytree(source, copy, dirs_exist_ok=True)
-            elif source.is_file():
-                shutil.copyfile(source, copy)
+            with naming(copy):
+                if source.is_dir():
+                    shutil.copytree(source, copy, dirs_exist_ok=True)
+                elif source.is_file():
+                    shutil.copyfile(source, copy)
         return cls(folder, module, api, bench)
 
     def names(self, source: str) -> tuple[Unknown, ...]:
