@@ -6,6 +6,7 @@ A unit that crashes, hangs or can't be written costs its own kernels, never anot
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -68,14 +69,27 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
         if settings.verify:
             measure_drafts(run.report.outcomes, settings, tell)
             if settings.model:
-                _ask_model(run, tell)
-            judge(run.report.outcomes, settings, tell)
+                _or_told(run, lambda: _ask_model(run, tell))
+            _or_told(run, lambda: judge(run.report.outcomes, settings, tell))
     except KeyboardInterrupt:
         run.report.interrupted = True
         run.report.halted = _how_far(run)
         run.report.outcomes = run.report.outcomes or [p.outcome for p in run.ported]
     run.report.seconds = time.perf_counter() - start
     return run.report
+
+
+def _or_told(run: Run, work: Callable[[], None]) -> None:
+    """What can't be written is an outcome of its own: what else was ported and proven is still reported."""
+    try:
+        work()
+    except OSError as error:
+        if error.filename is None or isinstance(error, FileNotFoundError):
+            raise  # no want of the disk's
+        path = os.fsdecode(error.filename)
+        reason = error.strerror or type(error).__name__
+        made = Diagnostic("CP0002", Span(path), (("path", path), ("reason", reason)))
+        run.report.outcomes.append(_problem(made))
 
 
 def _ask_model(run: Run, tell: Tell) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from translator import runs
-from translator.batch.assist import Came, Tell, Wanted, ask, session
+from translator.batch.assist import Came, Session, Tell, Wanted, ask, session
 from translator.batch.run_file import RunFileError, folder_of, read_run
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry
@@ -22,17 +22,18 @@ _ENVIRONMENT = frozenset({"CP0002", "CP5402", *(f"CP53{n:02d}" for n in range(1,
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a run with a model came to; `folder` holds its logs."""
+    """What a run with a model came to; `folder` holds its logs, `problems` say what it lacks."""
 
     folder: str
     entries: tuple[Entry, ...]
+    problems: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """3 where something is lacking, else 2 where a spec can't be used, else 1 where one did not pass,
         else 0."""
         failed = [e for e in self.entries if e.outcome != "PASSED"]
-        if any(e.code in _ENVIRONMENT for e in failed):
+        if self.problems or any(e.code in _ENVIRONMENT for e in failed):
             return EXIT_ENVIRONMENT
         if any(e.code == "CP6001" for e in failed):
             return EXIT_USAGE
@@ -59,7 +60,8 @@ def improve(mode: Mode, targets: Sequence[Path], settings: Settings, tell: Tell)
     if there and not settings.force:
         raise SettingsError(f"{', '.join(there)}: there already; --force replaces it, -o writes elsewhere")
     folder = runs.new_folder(settings.runs)
-    return _done(folder, ask(session(settings, folder), wanted, tell))
+    work = session(settings, folder)
+    return _done(work, ask(work, wanted, tell))
 
 
 def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) -> Done:
@@ -83,7 +85,7 @@ def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) ->
     work.alone = True
     if wanted:
         ask(work, wanted, tell)
-    return Done(str(folder), tuple(read_run(folder).entries))
+    return Done(str(folder), tuple(work.ledger.entries), work.problems)
 
 
 def replay(run: Path, settings: Settings, tell: Tell) -> Done:
@@ -97,8 +99,8 @@ def replay(run: Path, settings: Settings, tell: Tell) -> Done:
         raise RunFileError(folder, f"gone since: {', '.join(gone)}")
     work = session(replace(settings, **own, money=0.0, seconds=86_400.0), place, replay=folder)
     work.alone = True
-    return _done(place, ask(work, wanted, tell))
+    return _done(work, ask(work, wanted, tell))
 
 
-def _done(folder: Path, came: Sequence[Came]) -> Done:
-    return Done(str(folder), tuple(c.entry for c in came))
+def _done(work: Session, came: Sequence[Came]) -> Done:
+    return Done(str(work.folder), tuple(c.entry for c in came), work.problems)

@@ -21,8 +21,13 @@ def fill(outcomes: list[Outcome], settings: Settings, folder: Path, tell: Tell) 
     named = [outcomes[k] for k in at]
     names = folder_names([Named(o.kernel, o.instantiation, o.source, o.line) for o in named])
     wanted = [Wanted(n, Path(o.out), Path(o.out), "port") for n, o in zip(names, named, strict=True)]
-    for k, came in zip(at, ask(session(settings, folder), wanted, tell), strict=True):
+    work = session(settings, folder)
+    for k, came in zip(at, ask(work, wanted, tell), strict=True):
         outcomes[k] = _ported(outcomes[k], came) if came.passed else _not_ported(outcomes[k], came)
+    if why := work.ledger.unwritten:
+        path = str(work.ledger.path)
+        finding = Finding("CP0002", "error", why, Span(path))
+        outcomes.append(Outcome(path, "", "", "REFUSED", findings=(finding,)))
 
 
 def _ported(outcome: Outcome, came: Came) -> Outcome:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from translator.loop.json_file import read_document
-from translator.output import write_file
+from translator.output import unwritten, write_file
 
 LEDGER = "ledger.json"
 
@@ -48,19 +48,25 @@ class Book(BaseModel):
 
 
 class Ledger:
-    """Written after each kernel, so that a killed run keeps what it has. Several threads may add."""
+    """Written after each kernel, so that a killed run keeps what it has. Several threads may add. A full disk
+    ends no run: `unwritten` says why the file is behind the entries, "" where it is not."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LEDGER
+        self.unwritten = ""
         self._lock = threading.Lock()
         self.entries = read_ledger(folder)
 
     def add(self, entry: Entry) -> None:
-        """Take an entry in, for one of the same target and mode. OSError where it can't be written."""
+        """Take an entry in, for one of the same target and mode."""
         with self._lock:
             same = (entry.target, entry.mode)
             self.entries = [e for e in self.entries if (e.target, e.mode) != same] + [entry]
-            write_file(self.path, Book(entries=self.entries).model_dump_json(indent=1))
+            try:
+                write_file(self.path, Book(entries=self.entries).model_dump_json(indent=1))
+                self.unwritten = ""
+            except OSError as error:
+                self.unwritten = unwritten(error)
 
 
 def read_ledger(folder: Path) -> list[Entry]:
