@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import shutil
 import tempfile
 from pathlib import Path
@@ -34,3 +35,15 @@ def keep(target: Path, out: Path, module: str, source: str, origin: Origin) -> N
             copy.replace(out)
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(out)) from error
+
+
+def but_for_port(target: Path, out: Path, module: str) -> bool:
+    """Whether `out` is as `keep` leaves it: a copy of `target`, its port and what is said of it apart."""
+    apart = {*_OF_ITS_PORT, module}
+    compared = filecmp.dircmp(target, out, ignore=list(apart), hide=[])
+    return _same(compared)
+
+
+def _same(compared: filecmp.dircmp[str]) -> bool:
+    lists = (compared.left_only, compared.right_only, compared.diff_files, compared.funny_files)
+    return not any(lists) and all(map(_same, compared.subdirs.values()))

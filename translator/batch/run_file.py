@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -10,10 +13,11 @@ from pydantic import BaseModel, ConfigDict
 from translator.diag.codes import CODES
 from translator.loop.json_file import DamagedError, read_document
 from translator.loop.ledger import Entry, read_ledger
-from translator.output import write_file
+from translator.output import naming, write_file
 from translator.settings import SettingsError
 
 RUN = "run.json"
+LOCK = "run.lock"
 
 
 class Strict(BaseModel):
@@ -65,6 +69,26 @@ class RunFileError(SettingsError):
 
     def __init__(self, run: Path, why: str) -> None:
         super().__init__(f"CP5407: {CODES['CP5407'].message.format(run=run, why=why)}")
+
+
+class RunBusyError(SettingsError):
+    """CP5408: another process works in the run folder."""
+
+    def __init__(self, run: Path) -> None:
+        super().__init__(f"CP5408: {CODES['CP5408'].message.format(run=run)}")
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """The run folder is this process's until the end of the block, or of the process, however it ends.
+    RunBusyError where another one works in it; OSError where that can't be told."""
+    with (folder / LOCK).open("ab") as held:
+        try:
+            with naming(folder / LOCK):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunBusyError(folder) from None
+        yield
 
 
 def write_run(folder: Path, run: RunFile) -> None:
