@@ -17,6 +17,7 @@ from translator.batch import fanout
 from translator.batch.groups import alone, groups
 from translator.batch.judge import judge
 from translator.batch.measured import measure_drafts
+from translator.batch.run_file import RUN
 from translator.batch.work import Part, Ported, translate_part
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
@@ -106,8 +107,16 @@ def _how_far(run: Run) -> str:
     if report.files_read < report.files or not report.outcomes:
         return f"{report.files_read} of {report.files} files read, no kernel written"
     written = [o for o in report.outcomes if o.kernel]
-    done = [o for o in written if o.status != NOT_RUN or not run.settings.verify]
-    return f"{len(done)} of {sum(bool(p.outcome.kernel) for p in run.ported)} kernels done"
+    waits = [o for o in written if run.settings.model and o.status == "REFUSED" and o.out and not _asked(o)]
+    done = [o for o in written if (o.status != NOT_RUN or not run.settings.verify) and o not in waits]
+    said = f"{len(done)} of {sum(bool(p.outcome.kernel) for p in run.ported)} kernels done"
+    resumable = waits and (Path(report.run_folder or ".") / RUN).is_file()
+    return said + f"; `cuteport runs resume {report.run_folder}` goes on" * bool(resumable)
+
+
+def _asked(outcome: Outcome) -> bool:
+    """Whether a model was asked about a task to the end; a stage of the pipeline has the same name."""
+    return outcome.stages[-1].name == "model"
 
 
 def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = False) -> None:

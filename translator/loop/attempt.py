@@ -170,6 +170,8 @@ class Conversation:
         """What becomes of a candidate."""
         judged = answer.judged
         assert judged is not None
+        if self.stop.is_set() and not judged.passed:
+            return Next()  # no verdict: whoever said stop may have ended the children that judged
         self.log.judged(judged)
         if answer.compiled_only and judged.failed is None and not judged.unknown:
             return Next()  # nothing is known of it but that it compiles
