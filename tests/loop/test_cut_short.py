@@ -18,6 +18,7 @@ from tests.loop.scripted import RIGHT, fenced, verdict, wrong
 from tests.loop.test_runs import OTHER, lift, no_tools, only_run
 from translator.batch import assist
 from translator.batch.run_file import RunBusyError, alone_in
+from translator.cli import main
 from translator.cli.main import run
 from translator.loop import ledger, recorded, workshop
 from translator.loop.ledger import read_ledger
@@ -270,3 +271,31 @@ def test_an_interruption_while_a_candidate_is_judged_is_no_verdict(
     assert list(folder.rglob("candidate-1/60-verdict*")) == [] and read_ledger(folder) == []
     if command == "port":
         assert f"0 of 1 kernels done; `cuteport runs resume runs/{folder.name}` goes on" in err
+
+
+def test_a_second_interruption_does_not_cost_what_the_first_says(certifying: Path) -> None:
+    with Endpoint([no_tools(), ok(fenced(wrong(3)))]) as e:
+        asked = ["lift", "k", "--model", "m", "--base-url", e.url, "--json"]
+        child = begun(certifying, asked, slow=2.0)
+        until(lambda: len(e.seen) == 2, child)
+        for _ in range(8):  # while the thread that judges comes to its end, and while the document is written
+            time.sleep(0.3)
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130, err
+    assert json.loads(out)["error"] == {"kind": "interrupted", "message": "interrupted"}
+    assert err.splitlines()[-1] == "interrupted; what was finished is kept" and "Traceback" not in err
+
+
+def test_what_does_not_end_by_itself_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(main.os, "_exit", ended.append)
+    monkeypatch.setattr(main, "_told", [])
+    with pytest.raises(KeyboardInterrupt):
+        main._interrupted(signal.SIGINT, None)
+    main._interrupted(signal.SIGINT, None)
+    assert ended == []
+    main._told[0] -= main._ENDING
+    main._interrupted(signal.SIGINT, None)
+    assert ended == [130]
