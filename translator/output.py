@@ -8,14 +8,18 @@ permission or Ctrl-C therefore leaves the earlier `port.py` or the new one, neve
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from translator.diag.codes import CODES
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST = 100  # characters of a folder name; file systems stop at 255 bytes
@@ -182,18 +186,42 @@ def _tidy(folder: Path, files: Mapping[str, str | bytes]) -> None:
         (folder / MANIFEST).unlink(missing_ok=True)
 
 
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write one file under a temporary name, then rename it into place. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".cuteport-", dir=path.parent)
-    os.close(handle)
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """An OSError of what is done inside names `path`, if it has no file of its own: the system's names none
+    where an open file is written to, and the source first where one is copied."""
     try:
-        _write(Path(temporary), content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        yield
+    except shutil.Error as error:  # of a tree: what was said of each file, and no number
+        raise OSError(errno.EIO, str(error.args[0][0][2]), str(path)) from error
+    except OSError as error:
+        if error.filename is not None and error.filename2 is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def unwritten(error: OSError, path: Path | str = "") -> str:
+    """What CP0002 says of an error; of `path` where the error names none."""
+    named = error.filename
+    place = os.fsdecode(named) if isinstance(named, str | bytes) else path
+    return CODES["CP0002"].message.format(path=place, reason=error.strerror or type(error).__name__)
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write one file under a temporary name, then rename it into place. An OSError names `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".cuteport-", dir=path.parent)
+        os.close(handle)
+        try:
+            _write(Path(temporary), content)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:  # of its temporary name, or of none
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _write(path: Path, content: str | bytes) -> None:

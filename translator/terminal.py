@@ -211,6 +211,8 @@ def show_ledger(done: Done) -> None:
         for e in done.entries
     ]
     print_table(console, rows, ["", *("green" if e.outcome == "PASSED" else "red" for e in done.entries)])
+    for problem in done.problems:
+        print(f"error {problem}", file=sys.stderr)
     passed = sum(e.outcome == "PASSED" for e in done.entries)
     console.print(
         Text(f"{passed} of {counted(len(done.entries), 'kernel')} PASSED; run folder: {done.folder}")

@@ -128,9 +128,9 @@ class Verdict(Strict):
 
 
 class Cause(Strict):
-    """`kind` is refused, usage, environment or bug."""
+    """`kind` is refused, usage, environment, bug or interrupted."""
 
-    kind: Literal["refused", "usage", "environment", "bug"]
+    kind: Literal["refused", "usage", "environment", "bug", "interrupted"]
     message: str
 
 
@@ -142,10 +142,11 @@ class Failure(Strict):
 
     @classmethod
     def of(cls, exit_code: int, message: str) -> Failure:
-        kinds: dict[int, Literal["refused", "usage", "environment"]] = {
+        kinds: dict[int, Literal["refused", "usage", "environment", "interrupted"]] = {
             1: "refused",
             2: "usage",
             3: "environment",
+            130: "interrupted",
         }
         return cls(error=Cause(kind=kinds.get(exit_code, "bug"), message=message), exit_code=exit_code)
 

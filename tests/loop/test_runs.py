@@ -10,12 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.llm.endpoint import Endpoint, hang, ok, status
+from tests.loop.conftest import KEY
 from tests.loop.scripted import RIGHT, fenced, verdict, wrong
 from tests.loop.test_search import SPEC, drafted
 from translator.batch import assist
@@ -27,38 +27,6 @@ from translator.task import Ran, to_text
 from verify.options import Options
 from verify.verdict import Verdict
 from verify.where import Where
-
-KEY = "sk-never-to-be-seen-0123456789"
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working folder with a target `k` that has a right port; candidates are judged by their first line."""
-
-    def by_first_line(folder: Path, options: Options) -> Verdict:
-        return verdict((folder / "port.py").read_text(), options)
-
-    of = workshop.Workshop.of
-
-    def made(*args: object) -> workshop.Workshop:
-        shop = of(*args)  # type: ignore[arg-type]
-        shop.judge = by_first_line
-        return shop
-
-    monkeypatch.setattr(workshop.Workshop, "of", made)
-    monkeypatch.setattr(assist, "verify_target", by_first_line)
-    monkeypatch.setattr(assist, "load_api", lambda: None)
-    monkeypatch.setattr(assist, "choose", lambda _: Where("sm_90a", emulator=True))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "k"
-    (folder / "original").mkdir(parents=True)
-    (folder / "spec.toml").write_text(SPEC)
-    (folder / "original/device.cu").write_text("__global__ void k(float* x) { x[threadIdx.x] = 1; }\n")
-    (folder / "port.py").write_text(RIGHT)
-    yield tmp_path
-
 
 OTHER = RIGHT.replace("# right", "# right 0 by vectors")
 
@@ -187,6 +155,11 @@ def test_list_compare_and_csv(place: Path, capfd: pytest.CaptureFixture[str]) ->
     assert run(["runs", "csv", failed.name]) == 0
     [row] = csv.DictReader(io.StringIO(capfd.readouterr().out))
     assert (row["kernel"], row["code"], row["money"]) == ("k", "CP5403", "")
+    assert run(["runs", "csv", failed.name, "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    [entry] = document["entries"]
+    assert (document["exit_code"], document["folder"]) == (0, f"runs/{failed.name}")
+    assert (entry["kernel"], entry["code"], entry["money"]) == ("k", "CP5403", None)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema_version": 2}', "\0" * 9])

@@ -147,3 +147,15 @@ def test_the_skill_is_written_and_never_over_something_else(
     assert run(["mcp", "--skill", str(tmp_path)]) == 1
     assert "CP5512" in capfd.readouterr().err
     assert (tmp_path / "cuteport/verdicts.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize("into", ["/dev/null/x", "/proc/x", "file", "folder"])
+def test_a_skill_that_can_not_be_written_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], into: str
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder/cuteport/SKILL.md").mkdir(parents=True)
+    place = tmp_path / into
+    assert run(["mcp", "--skill", str(place)]) == 3
+    assert f"error CP0002: can't write {place}/cuteport: " in capfd.readouterr().err
+    assert (tmp_path / "file").read_text() == "mine"

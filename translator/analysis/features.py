@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+from translator.frontend.no_code import COMMENT
+
 _LINE = re.compile(r"^#line\b.*$", re.M)
 
 
@@ -29,7 +30,7 @@ def _rows() -> list[tuple[str, str, re.Pattern[str]]]:
 
 def features(text: str) -> list[Found]:
     """Rows of features.toml that CUDA text matches, in the order of the table; comments count for nothing."""
-    plain = _NOISE.sub(lambda m: "\n" * m[0].count("\n"), text)
+    plain = COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)
     plain = _LINE.sub("", plain)
     found = []
     for kind, name, pattern in _rows():

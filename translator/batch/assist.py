@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -21,6 +19,7 @@ from pathlib import Path
 from corpus.catalog import Item, load, retrievable
 from translator.batch.corpus_search import queries_of
 from translator.batch.judge import options_of
+from translator.batch.kept import keep
 from translator.batch.run_file import Asked, RunFile, write_run
 from translator.diag.codes import CODES
 from translator.grounding.api import Api, load_api
@@ -31,18 +30,19 @@ from translator.llm.resumed import Resumed
 from translator.llm.transcript import Recording, Replay
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry, Ledger
+from translator.loop.log import logged
 from translator.loop.material import Leave, Material, device_text, facts_of, ranked
 from translator.loop.purse import Purse
 from translator.loop.search import Found, Job, search
 from translator.loop.workshop import Bench
-from translator.output import write_file
+from translator.output import unwritten
 from translator.retrieval.rank import Exemplar
 from translator.retrieval.read import Query
 from translator.settings import Settings
 from translator.task import TaskError, load_task
 from verify.isolate import end_all
 from verify.options import Options
-from verify.origin import ORIGIN, Origin
+from verify.origin import Origin
 from verify.run import verify_target
 from verify.spec import Spec
 from verify.spec_check import load_checked
@@ -55,8 +55,6 @@ TRANSCRIPT = "transcript.jsonl"
 # Who proposed what passed before anybody was asked.
 OWN_DRAFT = "the compiler's own draft"
 _PASSED, _REFUSED = "PASSED", "REFUSED"
-# What a folder holds about the port that it has, and says nothing of another one.
-_OF_ITS_PORT = ("verdict.json", "baselines", "line_map.json", "origin.json", "__pycache__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +102,11 @@ class Session:
     leave: Leave = field(default_factory=Leave)
     alone: bool = False
     stops: list[threading.Event] = field(default_factory=list)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What of this run's own files is not written, with codes."""
+        return (f"CP0002: {self.ledger.unwritten}",) if self.ledger.unwritten else ()
 
     def end(self) -> None:
         """End every loop that is under way, and the children that judge for it."""
@@ -214,10 +217,14 @@ def _run_file(work: Session, wanted: Sequence[Wanted]) -> RunFile:
 class _NotAskedError(Exception):
     """Nothing may be asked of a model about this target."""
 
-    def __init__(self, code: str, **args: str) -> None:
+    def __init__(self, code: str, why: str) -> None:
         self.code = code
-        self.why = CODES[code].message.format(**args)
-        super().__init__(self.why)
+        self.why = why
+        super().__init__(why)
+
+    @classmethod
+    def of(cls, code: str, **args: str) -> _NotAskedError:
+        return cls(code, CODES[code].message.format(**args))
 
 
 def _one(work: Session, w: Wanted) -> Entry:
@@ -247,16 +254,17 @@ def _one(work: Session, w: Wanted) -> Entry:
         purse.begin()
         found = search(job, purse)
         if found.best is not None:
-            _keep(work, w, spec, found, purse)
-            if w.mode != "port" or work.alone:  # other ports are judged with all of their run
-                found = _once_more(w, bench, found)
+            found = _keep(work, w, spec, found, purse)
+        if found.best is not None and (w.mode != "port" or work.alone):
+            found = _once_more(w, bench, found)  # other ports are judged with all of their run
     except _NotAskedError as error:
         found = Found(None, None, error.code, error.why)
+    except SpecError as error:  # `verify` sees what lies beside the spec as well
+        found = Found(None, None, "CP6001", "; ".join(error.problems))
     except LlmError as error:
         found = Found(None, None, error.code, error.message)
     except OSError as error:
-        why = f"{error.filename or w.target}: {error.strerror or error}"
-        found = Found(None, found.nearest, "CP0002", why, found.candidates)
+        found = Found(None, found.nearest, "CP0002", unwritten(error, w.out), found.candidates)
     except ValueError as error:  # a source that is no text, a name that Python has taken
         found = Found(None, None, "CP5406", f"{w.target}: {error}")
     return _entry(work, w, found, purse)
@@ -267,11 +275,11 @@ def _checked(work: Session, w: Wanted) -> Spec:
     try:
         spec = load_checked(w.target)
     except SpecError as error:
-        raise _NotAskedError("CP5406", why=error.problems[0]) from None
+        raise _NotAskedError("CP6001", "; ".join(error.problems)) from None
     if asked := spec.open_questions:
-        raise _NotAskedError("CP5401", questions="; ".join(q.text for q in asked[:3]))
+        raise _NotAskedError.of("CP5401", questions="; ".join(q.text for q in asked[:3]))
     if not work.where.runs:
-        raise _NotAskedError("CP5402", why=work.where.why)
+        raise _NotAskedError.of("CP5402", why=work.where.why)
     return spec
 
 
@@ -281,7 +289,7 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
     except TaskError:
         task = None  # a folder made by hand: its spec and its original say enough
     if task is not None and task.original.runs is False:
-        raise _NotAskedError("CP5406", why=task.original.why or "it did not run in the emulator")
+        raise _NotAskedError.of("CP5406", why=task.original.why or "it did not run in the emulator")
     query = work.queries.get(w.name)
     return Material(
         spec,
@@ -297,9 +305,8 @@ def _material(work: Session, w: Wanted, spec: Spec) -> Material:
     )
 
 
-def _keep(work: Session, w: Wanted, spec: Spec, found: Found, purse: Purse) -> None:
-    """Write what passed, and its origin: into the target's own folder, or as a copy of it with another port,
-    whole or not at all."""
+def _keep(work: Session, w: Wanted, spec: Spec, found: Found, purse: Purse) -> Found:
+    """Write what passed, with its origin; what can't be written is CP0002, and says where the text lies."""
     assert found.best is not None
     spent = purse.spent
     origin = Origin(
@@ -310,20 +317,15 @@ def _keep(work: Session, w: Wanted, spec: Spec, found: Found, purse: Purse) -> N
         tokens=spent.tokens,
         money=spent.money,
         seconds=round(purse.seconds, 1),
-    ).model_dump_json(indent=1)
-    if w.out.resolve() == w.target.resolve():
-        write_file(w.out / ORIGIN, origin)
-        write_file(w.out / spec.port.module, found.best.source)
-        return
-    w.out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".cuteport-", dir=w.out.parent) as made:
-        copy = Path(made) / "target"
-        shutil.copytree(w.target, copy, ignore=shutil.ignore_patterns(*_OF_ITS_PORT))
-        write_file(copy / spec.port.module, found.best.source)
-        write_file(copy / ORIGIN, origin)
-        if w.out.exists():
-            shutil.rmtree(w.out)
-        copy.replace(w.out)
+    )
+    try:
+        keep(w.target, w.out, spec.port.module, found.best.source, origin)
+    except OSError as error:
+        why = unwritten(error, w.out)
+        if (held := logged(work.folder / w.name, found.best.source)) is not None:
+            why += f"; what passed is {held}"
+        return Found(None, found.nearest, "CP0002", why, found.candidates)
+    return found
 
 
 def _once_more(w: Wanted, bench: Bench, found: Found) -> Found:

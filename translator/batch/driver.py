@@ -6,6 +6,7 @@ A unit that crashes, hangs or can't be written costs its own kernels, never anot
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from translator.batch import fanout
 from translator.batch.groups import alone, groups
 from translator.batch.judge import judge
 from translator.batch.measured import measure_drafts
+from translator.batch.run_file import RUN
 from translator.batch.work import Part, Ported, translate_part
 from translator.diag.diagnostic import Diagnostic, Sink, Span
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
@@ -68,14 +70,27 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
         if settings.verify:
             measure_drafts(run.report.outcomes, settings, tell)
             if settings.model:
-                _ask_model(run, tell)
-            judge(run.report.outcomes, settings, tell)
+                _or_told(run, lambda: _ask_model(run, tell))
+            _or_told(run, lambda: judge(run.report.outcomes, settings, tell))
     except KeyboardInterrupt:
         run.report.interrupted = True
         run.report.halted = _how_far(run)
         run.report.outcomes = run.report.outcomes or [p.outcome for p in run.ported]
     run.report.seconds = time.perf_counter() - start
     return run.report
+
+
+def _or_told(run: Run, work: Callable[[], None]) -> None:
+    """What can't be written is an outcome of its own: what else was ported and proven is still reported."""
+    try:
+        work()
+    except OSError as error:
+        if error.filename is None or isinstance(error, FileNotFoundError):
+            raise  # no want of the disk's
+        path = os.fsdecode(error.filename)
+        reason = error.strerror or type(error).__name__
+        made = Diagnostic("CP0002", Span(path), (("path", path), ("reason", reason)))
+        run.report.outcomes.append(_problem(made))
 
 
 def _ask_model(run: Run, tell: Tell) -> None:
@@ -92,8 +107,16 @@ def _how_far(run: Run) -> str:
     if report.files_read < report.files or not report.outcomes:
         return f"{report.files_read} of {report.files} files read, no kernel written"
     written = [o for o in report.outcomes if o.kernel]
-    done = [o for o in written if o.status != NOT_RUN or not run.settings.verify]
-    return f"{len(done)} of {sum(bool(p.outcome.kernel) for p in run.ported)} kernels done"
+    waits = [o for o in written if run.settings.model and o.status == "REFUSED" and o.out and not _asked(o)]
+    done = [o for o in written if (o.status != NOT_RUN or not run.settings.verify) and o not in waits]
+    said = f"{len(done)} of {sum(bool(p.outcome.kernel) for p in run.ported)} kernels done"
+    resumable = waits and (Path(report.run_folder or ".") / RUN).is_file()
+    return said + f"; `cuteport runs resume {report.run_folder}` goes on" * bool(resumable)
+
+
+def _asked(outcome: Outcome) -> bool:
+    """Whether a model was asked about a task to the end; a stage of the pipeline has the same name."""
+    return outcome.stages[-1].name == "model"
 
 
 def translate_all(run: Run, paths: Sequence[str], tell: Tell, *, census: bool = False) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from translator.diag.diagnostic import Span
 from translator.frontend.slice_lines import author_name, source_names
 from translator.outcome import NOT_RUN, Finding, Outcome, Stage
+from translator.output import edited
 from translator.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,11 +31,13 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
 
     at: dict[str, int] = {}
     for k, outcome in enumerate(outcomes):
-        if not outcome.out or outcome.status == "REFUSED":  # a task: there is no port to judge
+        task = outcome.status == "REFUSED"  # there is no port to judge
+        if not outcome.out or (task and not _own_spec(outcome)):
             continue
         try:
             load_specs([Path(outcome.out)])  # apart: one that can't be used stops no other
-            at[outcome.out] = k
+            if not task:
+                at[outcome.out] = k
         except SpecError as error:
             findings = tuple(
                 Finding("CP6001", "error", p, Span(f"{outcome.out}/spec.toml")) for p in error.problems
@@ -61,6 +64,12 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
     for verdict in verify_targets([Path(out) for out in at], options, seen, on_kept=_kept):
         k = at[verdict.target]
         outcomes[k] = _with_verdict(outcomes[k], verdict)
+
+
+def _own_spec(outcome: Outcome) -> bool:
+    """True for a task whose spec is the user's, and of which nobody has said yet that it can't be used."""
+    told = any(f.code == "CP6001" for f in outcome.findings)
+    return not told and "spec.toml" in edited(Path(outcome.out))
 
 
 def _kept(remark: Remark) -> None:

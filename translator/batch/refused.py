@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from translator.batch.assist import OWN_DRAFT, Came, Tell, Wanted, ask, session
+from translator.batch.run_file import alone_in
 from translator.diag.codes import CODES
 from translator.diag.diagnostic import Diagnostic, Span
 from translator.outcome import NOT_RUN, Finding, Outcome, Stage
@@ -21,8 +22,21 @@ def fill(outcomes: list[Outcome], settings: Settings, folder: Path, tell: Tell) 
     named = [outcomes[k] for k in at]
     names = folder_names([Named(o.kernel, o.instantiation, o.source, o.line) for o in named])
     wanted = [Wanted(n, Path(o.out), Path(o.out), "port") for n, o in zip(names, named, strict=True)]
-    for k, came in zip(at, ask(session(settings, folder), wanted, tell), strict=True):
-        outcomes[k] = _ported(outcomes[k], came) if came.passed else _not_ported(outcomes[k], came)
+    with alone_in(folder):
+        work = session(settings, folder)
+        try:
+            ask(work, wanted, tell)
+        finally:  # of a run that is interrupted, what was finished is told
+            came = {
+                e.target: Came(w, e) for w in wanted for e in work.ledger.entries if e.target == str(w.target)
+            }
+            for k in at:
+                if (c := came.get(outcomes[k].out)) is not None:
+                    outcomes[k] = _ported(outcomes[k], c) if c.passed else _not_ported(outcomes[k], c)
+    if why := work.ledger.unwritten:
+        path = str(work.ledger.path)
+        finding = Finding("CP0002", "error", why, Span(path))
+        outcomes.append(Outcome(path, "", "", "REFUSED", findings=(finding,)))
 
 
 def _ported(outcome: Outcome, came: Came) -> Outcome:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
+import fcntl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from translator.diag.codes import CODES
+from translator.loop.json_file import DamagedError, read_document
 from translator.loop.ledger import Entry, read_ledger
-from translator.output import write_file
+from translator.output import naming, write_file
 from translator.settings import SettingsError
 
 RUN = "run.json"
+LOCK = "run.lock"
 
 
 class Strict(BaseModel):
@@ -67,6 +71,26 @@ class RunFileError(SettingsError):
         super().__init__(f"CP5407: {CODES['CP5407'].message.format(run=run, why=why)}")
 
 
+class RunBusyError(SettingsError):
+    """CP5408: another process works in the run folder."""
+
+    def __init__(self, run: Path) -> None:
+        super().__init__(f"CP5408: {CODES['CP5408'].message.format(run=run)}")
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """The run folder is this process's until the end of the block, or of the process, however it ends.
+    RunBusyError where another one works in it; OSError where that can't be told."""
+    with (folder / LOCK).open("ab") as held:
+        try:
+            with naming(folder / LOCK):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunBusyError(folder) from None
+        yield
+
+
 def write_run(folder: Path, run: RunFile) -> None:
     """Write `run.json`. OSError where it can't be."""
     write_file(folder / RUN, run.model_dump_json(indent=1))
@@ -75,13 +99,15 @@ def write_run(folder: Path, run: RunFile) -> None:
 def read_run(folder: Path) -> Listed:
     """The run in `folder`. RunFileError."""
     try:
-        run = RunFile.model_validate(json.loads((folder / RUN).read_text(encoding="utf-8")))
-        return Listed(folder=str(folder), run=run, entries=read_ledger(folder))
+        return Listed(
+            folder=str(folder), run=read_document(folder / RUN, RunFile), entries=read_ledger(folder)
+        )
     except FileNotFoundError:
         raise RunFileError(folder, f"no {RUN} there, so it is no run with a model") from None
-    except (OSError, ValueError, ValidationError, RecursionError) as error:
-        first = str(error).splitlines()[0]
-        raise RunFileError(folder, first) from None
+    except DamagedError as damaged:
+        raise RunFileError(folder, str(damaged)) from None
+    except OSError as error:
+        raise RunFileError(folder, f"{error.filename}: {error.strerror}") from None
 
 
 def list_runs(runs: Path) -> tuple[list[Listed], list[str]]:

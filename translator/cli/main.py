@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import time
 from types import FrameType
 from typing import NoReturn
 
@@ -41,6 +42,9 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 
 # What the system refuses of a file that was named or is to be written.
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+_ENDING = 10.0  # seconds that an interrupted command may take to end: children die at once, threads in turns
+_told: list[float] = []  # when it was interrupted first
 
 app = typer.Typer(
     name="cuteport",
@@ -91,11 +95,17 @@ def _root(
 
 def main() -> NoReturn:
     """The console script. Never lets a Python traceback through."""
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _interrupted)
+    # Not where it is ignored, as in the background; and a server has a handler of its own.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and sys.argv[1:2] != ["mcp"]:
+        signal.signal(signal.SIGINT, _interrupted)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a path may be no text of the terminal's
             stream.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
+    if _told:  # the interpreter's own end would give the signals back their defaults, and 130 away
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -126,8 +136,14 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         if error.filename is not None and error.errno in _UNWRITABLE | _DENIED:
             name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
-            text = f"{name}: {error.strerror}"
-            typer.echo(f"error: {text}", err=True)
+            if error.errno in _DENIED:  # perhaps a file that was only to be read
+                text = f"{name}: {error.strerror}"
+                typer.echo(f"error: {text}", err=True)
+            else:
+                from translator.output import unwritten
+
+                text = f"CP0002: {unwritten(error)}"
+                typer.echo(f"error {text}", err=True)
             return _failed(arguments, 3, text)
         return _stdout_failed(error) if error.errno in _UNWRITABLE else _bug(arguments, error)
     except Exception as error:
@@ -184,8 +200,15 @@ def _stdout_failed(error: OSError) -> int:
     return 3
 
 
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    """The first time the command ends what it began and says how far it got; told again, it goes on so.
+    One that does not come to an end is ended; its children go with it."""
+    now = time.monotonic()
+    if not _told:
+        _told.append(now)
+        raise KeyboardInterrupt
+    if now - _told[0] > _ENDING:
+        os._exit(130)
 
 
 if __name__ == "__main__":

@@ -39,13 +39,14 @@ def mcp(
 
     if skill is not None:
         from translator.mcp.skill import write
+        from translator.outcome import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_FAILED
 
         try:
             typer.echo(str(write(skill)))
         except RefusedError as refused:
             typer.echo(f"error {refused}", err=True)
-            return 1
-        return 0
+            return EXIT_ENVIRONMENT if refused.kind == "environment" else EXIT_FAILED
+        return EXIT_DONE
     try:
         return start(allow or (), root, unconfined=unconfined, seconds=seconds)
     except StartError as error:

@@ -119,11 +119,19 @@ def compare(old: Run, new: Run, as_json: Json = False) -> int:
 
 
 @app.command("csv")
-def csv(run: Run) -> int:
-    """The ledger of a run as CSV: one line a kernel."""
+def csv(run: Run, as_json: Json = False) -> int:
+    """The ledger of a run as CSV, one line a kernel; with --json as the document of the run."""
     from translator.batch.run_file import folder_of, read_run
     from translator.loop.ledger import as_csv
     from translator.settings import load
 
-    typer.echo(as_csv(read_run(folder_of(run, load().runs)).entries), nl=False)
+    held = read_run(folder_of(run, load().runs))
+    if as_json:
+        from translator.batch.run_documents import RunDocument
+        from translator.documents import to_json
+
+        # 0: what a kernel came to is what was asked for here, not a failure of the asking
+        typer.echo(to_json(RunDocument(exit_code=0, folder=held.folder, entries=held.entries)))
+    else:
+        typer.echo(as_csv(held.entries), nl=False)
     return 0

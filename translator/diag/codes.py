@@ -173,6 +173,7 @@ CODES: dict[str, Code] = {
     "CP5405": Code(_E, "there is no port that passes to begin with: {why}"),
     "CP5406": Code(_E, "the original can't be judged, whatever the candidate: {why}"),
     "CP5407": Code(_E, "{run} can't be resumed or compared: {why}"),
+    "CP5408": Code(_E, "another process works in {run}"),
     # ---- CP5501-5519: the server for agents, and the fence around what strangers' sources read
     "CP5501": Code(_E, "arguments of {tool} that can't be used: {reason}"),
     "CP5502": Code(_E, "{path} lies outside the folders that may be read"),

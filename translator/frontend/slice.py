@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from clang.cindex import CursorKind as K
 
 from translator.frontend import clang, slice_prelude
+from translator.frontend.no_code import COMMENT_OR_STRING
 from translator.frontend.preprocess import Macro, Order, Record, as_compiled, record_of
 from translator.frontend.reach import Chunk, Chunks, host_only_bodies, location, reach, unannotated
 from translator.frontend.relations import Cursor
 from translator.frontend.slice_lines import DROPPED, name_of, plain, with_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
+_NOISE = re.compile(COMMENT_OR_STRING.pattern + r"|'(?:\\.|[^'\\\n])+'", re.S)
 _CUB = re.compile(r"(Block|Warp)(Reduce|Scan|Load|Store|RadixSort|Exchange|Shuffle|Merge)")
 _MARK = DROPPED.encode()
 # What a lambda in device code is anyhow; the compiler takes it by an option of nvcc's only.

@@ -11,12 +11,12 @@ from clang.cindex import CursorKind as K
 from clang.cindex import TemplateArgumentKind
 
 from translator.frontend import ast, clang, relations
+from translator.frontend.no_code import COMMENT
 from translator.frontend.relations import Cursor
 
 WRAPPER = "cuteport_instantiation_"
 _PARAMETERS = (K.TEMPLATE_TYPE_PARAMETER, K.TEMPLATE_NON_TYPE_PARAMETER, K.TEMPLATE_TEMPLATE_PARAMETER)
 _TRIES = 14
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _EXPLICIT = re.compile(r"^[ \t]*template\s+(?!<)[^;{}<>]*?([\w:]+)\s*<([^;{}()]*)>\s*\([^;{}]*\)\s*;", re.M)
 _ANONYMOUS = re.compile(r"\((?:anonymous namespace|anonymous)\)::")
 
@@ -143,7 +143,7 @@ def explicit(unit: clang.Unit) -> list[str]:
 
     The AST doesn't show these; a host function template so instantiated may launch kernels.
     """
-    asked = _EXPLICIT.findall(_COMMENT.sub(" ", unit.text))
+    asked = _EXPLICIT.findall(COMMENT.sub(" ", unit.text))
     if not asked:
         return []
     names: dict[str, str] = {}

@@ -17,6 +17,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from translator.llm.messages import Client, LlmError, Message, Reply, Role, Tool, ToolCall, Usage
+from translator.output import naming
 
 VERSION = 1
 _SHOWN = 120  # characters of a differing line in a message
@@ -100,18 +101,28 @@ class Exchange(_Strict):
     error: ErrorRow | None = None
 
 
+class UnwrittenError(OSError):
+    """A transcript can't be written to; `reply` was received, and paid for."""
+
+    def __init__(self, error: OSError, reply: Reply | None) -> None:
+        super().__init__(error.errno, error.strerror, error.filename)
+        self.reply = reply
+
+
 class Recording:
     """A client that writes down what another one is asked and answers.
 
     The file must not exist: a transcript is evidence and is not written over. Use one file for each
-    conversation; threads that share one are written in the order in which they are answered. Raises OSError.
+    conversation; threads that share one are written in the order in which they are answered. Raises OSError:
+    UnwrittenError where an answer came that could not be written.
     """
 
     def __init__(self, client: Client, path: Path) -> None:
         self._client = client
         self._before: tuple[Message, ...] = ()
         self._lock = threading.Lock()
-        self._file = path.open("x", encoding="utf-8", newline="\n")
+        self._path = path
+        self._file = path.open("xb", buffering=0)  # what a full disk refused must not wait for the file's end
         self._write(Head())
 
     @property
@@ -139,15 +150,21 @@ class Recording:
             kept = _common(self._before, messages)
             added = tuple(_message_row(m) for m in messages[kept:])
             answer = _reply_row(reply) if reply else None
-            self._write(Exchange(kept=kept, added=added, tools=_tools_row(tools), reply=answer, error=error))
+            row = Exchange(kept=kept, added=added, tools=_tools_row(tools), reply=answer, error=error)
+            try:
+                self._write(row)
+            except OSError as failed:
+                raise UnwrittenError(failed, reply) from None
             self._before = tuple(messages)
 
     def _write(self, row: BaseModel) -> None:
         made = json.dumps(
             row.model_dump(mode="json", exclude_defaults=not isinstance(row, Head)), ensure_ascii=False
         )
-        self._file.write(made.encode("utf-8", "replace").decode() + "\n")
-        self._file.flush()
+        left = memoryview(made.encode("utf-8", "replace") + b"\n")
+        with naming(self._path):
+            while left:  # a disk takes what it has room for, and refuses the rest
+                left = left[self._file.write(left) or 0 :]
 
 
 class Replay:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from translator.llm.extract import extract
 from translator.llm.messages import Client, LlmError, Message, Problem, Reply, Tool
 from translator.llm.patient import StoppedError
+from translator.llm.transcript import UnwrittenError
 from translator.loop.feedback import passed, told
 from translator.loop.goal import Goal
 from translator.loop.judged import Judged, Reached
@@ -22,6 +23,7 @@ from translator.loop.log import Log
 from translator.loop.policy import Policy, Step
 from translator.loop.purse import Purse
 from translator.loop.tools import JUDGING, TOOLS, Answer, Desk
+from translator.output import unwritten
 from translator.prompts.brief import Brief, ExemplarText
 from translator.prompts.feedback import Feedback, Repeated, ToolProblem
 from translator.prompts.render import brief_marker, feedback, opening, without_exemplar
@@ -78,9 +80,20 @@ class Conversation:
     ended: Ended | None = None
 
     def run(self) -> Ended:
-        """Talk until the goal is reached, the budget spent, or nothing changes any more."""
+        """Talk until the goal is reached, the budget spent, or nothing changes any more; or until the disk is
+        full (CP0002), which costs nothing that has passed."""
+        try:
+            return self._talk()
+        except OSError as error:
+            if isinstance(error, UnwrittenError) and error.reply is not None:
+                self.purse.add(error.reply)
+            return Ended(self.goal.best, "CP0002", unwritten(error, self.log.folder), fatal=True)
+
+    def _talk(self) -> Ended:
         self._begin()
         while self.ended is None:
+            if self.log.unwritten is not None:
+                raise self.log.unwritten
             if self.stop.is_set():
                 return Ended(self.goal.best, "", "another candidate got there first")
             if why := self.purse.over(self.messages, self._tools):
@@ -157,6 +170,8 @@ class Conversation:
         """What becomes of a candidate."""
         judged = answer.judged
         assert judged is not None
+        if self.stop.is_set() and not judged.passed:
+            return Next()  # no verdict: whoever said stop may have ended the children that judged
         self.log.judged(judged)
         if answer.compiled_only and judged.failed is None and not judged.unknown:
             return Next()  # nothing is known of it but that it compiles

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from corpus.bm25 import Bm25
 from corpus.search import words
+from translator.frontend.no_code import COMMENT
 from translator.grounding.blocks import Blocks
-
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 @cache
@@ -23,7 +22,7 @@ def _table() -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
 
 def blocks_for(cuda: str) -> list[str]:
     """Names of the blocks that stand for what `cuda` takes from a library, in the table's order."""
-    plain = _NOISE.sub(" ", cuda)
+    plain = COMMENT.sub(" ", cuda)
     return list(dict.fromkeys(b for when, names in _table() if when.search(plain) for b in names))
 
 

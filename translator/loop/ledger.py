@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import threading
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from translator.output import write_file
+from translator.loop.json_file import read_document
+from translator.output import unwritten, write_file
 
 LEDGER = "ledger.json"
 
@@ -48,28 +48,33 @@ class Book(BaseModel):
 
 
 class Ledger:
-    """Written after each kernel, so that a killed run keeps what it has. Several threads may add."""
+    """Written after each kernel, so that a killed run keeps what it has. Several threads may add. A full disk
+    ends no run: `unwritten` says why the file is behind the entries, "" where it is not."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LEDGER
+        self.unwritten = ""
         self._lock = threading.Lock()
         self.entries = read_ledger(folder)
 
     def add(self, entry: Entry) -> None:
-        """Take an entry in, for one of the same target and mode. OSError where it can't be written."""
+        """Take an entry in, for one of the same target and mode."""
         with self._lock:
             same = (entry.target, entry.mode)
             self.entries = [e for e in self.entries if (e.target, e.mode) != same] + [entry]
-            write_file(self.path, Book(entries=self.entries).model_dump_json(indent=1))
+            try:
+                write_file(self.path, Book(entries=self.entries).model_dump_json(indent=1))
+                self.unwritten = ""
+            except OSError as error:
+                self.unwritten = unwritten(error)
 
 
 def read_ledger(folder: Path) -> list[Entry]:
-    """The entries of a run folder; none where it has no ledger. ValueError for a damaged one."""
+    """The entries of a run folder; none where it has no ledger. DamagedError for a damaged one."""
     try:
-        text = (folder / LEDGER).read_text(encoding="utf-8")
+        return read_document(folder / LEDGER, Book).entries
     except FileNotFoundError:
         return []
-    return Book.model_validate(json.loads(text)).entries
 
 
 def as_csv(entries: list[Entry]) -> str:

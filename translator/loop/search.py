@@ -52,20 +52,23 @@ class Job:
 
 def search(job: Job, purse: Purse) -> Found:
     """Talk about one kernel until it is ported or the purse is empty."""
-    first = Workshop.of(job.target, job.folder / "start", job.module, job.material.api, job.bench)
+    own = job.folder / "start"
+    first = Workshop.of(job.target, own, job.module, job.material.api, job.bench, own)
     start = None
-    if job.mode == "port" and (draft := job.material.draft):
-        start = first.compared(draft)
-        Log(job.folder / "start").judged(start)
+    text = (job.material.draft or None) if job.mode == "port" else job.start
+    if text is not None:
+        start = first.compared(text)
+        if job.stop.is_set():
+            return Found(None, None)  # no verdict: whoever stopped it may have ended the children that judged
+        Log(own).judged(start)
+    if job.mode == "port" and start is not None:
         if start.passed:  # refused for want of certainty, which verify has
             return Found(start, start, candidates=1)
         if start.hopeless and start.verdict is not None:
             return Found(None, start, "CP5406", start.verdict.proven, 1)
-    elif job.mode != "port":
-        start = first.compared(job.start)
-        if not start.passed:
-            words = start.verdict.proven if start.verdict is not None else "it uses unknown names"
-            return Found(None, start, "CP5405", words)
+    elif start is not None and not start.passed:
+        words = start.verdict.proven if start.verdict is not None else "it uses unknown names"
+        return Found(None, start, "CP5405", words)
     talks = [_conversation(job, k, purse, start) for k in range(job.candidates)]
 
     def one(talk: Conversation) -> Ended:
@@ -86,7 +89,7 @@ def search(job: Job, purse: Purse) -> Found:
 def _conversation(job: Job, k: int, purse: Purse, start: Judged | None) -> Conversation:
     """The k-th conversation: its exemplars begin with the k-th, so that several do not think alike."""
     folder = job.folder / f"candidate-{k + 1}"
-    shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench)
+    shop = Workshop.of(job.target, folder / "target", job.module, job.material.api, job.bench, folder)
     client = Patient(job.client(k, folder), job.stop, lambda: purse.seconds_left)
     brief, hidden = job.material.brief(job.mode, turned=k, tools=client.tools, start=start)
     lines = job.material.cuda.splitlines()

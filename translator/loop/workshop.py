@@ -13,7 +13,8 @@ from pathlib import Path
 from translator.grounding.api import Api
 from translator.grounding.check import Unknown, unknown_names
 from translator.loop.judged import Judged
-from translator.output import write_file
+from translator.loop.recorded import Recorded, known, recorded
+from translator.output import naming, write_file
 from verify.options import DeviceChoice, Options
 from verify.run import verify_target
 from verify.verdict import StageName, Verdict
@@ -40,26 +41,32 @@ class Bench:
 
 @dataclass(slots=True)
 class Workshop:
-    """One target's candidates. `folder` is its scratch copy; every text is judged once."""
+    """One target's candidates. `folder` is its scratch copy; every text is judged once. `before` is what was
+    judged before the run was cut short."""
 
     folder: Path
     module: str
     api: Api | None
     bench: Bench = field(default_factory=Bench)
     judge: Judge = verify_target
+    before: Recorded = field(default_factory=dict)
     _seen: dict[tuple[str, tuple[StageName, ...]], Judged] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, target: Path, folder: Path, module: str, api: Api | None, bench: Bench) -> Workshop:
-        """A workshop in `folder`, which is made, for the target folder `target`, which is only read."""
+    def of(
+        cls, target: Path, folder: Path, module: str, api: Api | None, bench: Bench, log: Path | None = None
+    ) -> Workshop:
+        """A workshop in `folder`, which is made, for the target folder `target`, only read; `log` may
+        hold what was judged before."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in _COPIED:
             source, copy = target / name, folder / name
-            if source.is_dir():
-                shutil.copytree(source, copy, dirs_exist_ok=True)
-            elif source.is_file():
-                shutil.copyfile(source, copy)
-        return cls(folder, module, api, bench)
+            with naming(copy):
+                if source.is_dir():
+                    shutil.copytree(source, copy, dirs_exist_ok=True)
+                elif source.is_file():
+                    shutil.copyfile(source, copy)
+        return cls(folder, module, api, bench, before=recorded(log) if log is not None else {})
 
     def names(self, source: str) -> tuple[Unknown, ...]:
         """The names of `source` that the installed DSL and the corpus do not have."""
@@ -90,5 +97,6 @@ class Workshop:
                 device=self.bench.device,
                 write=False,
             )
-            self._seen[key] = Judged(source, (), self.judge(self.folder, options))
+            verdict = known(self.before, self.folder, options) or self.judge(self.folder, options)
+            self._seen[key] = Judged(source, (), verdict)
         return self._seen[key]

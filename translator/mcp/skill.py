@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from translator.mcp.roots import RefusedError
+from translator.output import write_file
 
 _WORKFLOW = "## Workflow"
 
@@ -27,12 +28,16 @@ def workflow() -> str:
 
 
 def write(into: Path) -> Path:
-    """Write the skill to `into/cuteport`; the folder. RefusedError CP5512 where others are in the way."""
+    """Write the skill to `into/cuteport`; the folder. RefusedError CP5512 where others are in the way, CP0002
+    where it can't be written."""
     place = into / "cuteport"
-    for name, text in texts().items():
-        if (place / name).exists() and (place / name).read_text("utf-8", "replace") != text:
-            raise RefusedError("CP5512", "refused", path=str(place / name))
-    place.mkdir(parents=True, exist_ok=True)
-    for name, text in texts().items():
-        (place / name).write_text(text, encoding="utf-8")
+    try:
+        for name, text in texts().items():
+            if (place / name).exists() and (place / name).read_text("utf-8", "replace") != text:
+                raise RefusedError("CP5512", "refused", path=str(place / name))
+        for name, text in texts().items():
+            write_file(place / name, text)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise RefusedError("CP0002", "environment", path=str(place), reason=reason) from None
     return place

@@ -9,7 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-_NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+from translator.frontend.no_code import COMMENT_OR_STRING
+
 _READ = 300_000  # characters of a source that are searched
 
 
@@ -35,7 +36,7 @@ class _Row:
 
 def pitfalls_for(cuda: str, port: str = "") -> tuple[Pitfall, ...]:
     """The rows that apply to a CUDA source and, where there is one, a draft or port; in the table's order."""
-    theirs, ours = _NOISE.sub(" ", cuda[:_READ]), port[:_READ]
+    theirs, ours = COMMENT_OR_STRING.sub(" ", cuda[:_READ]), port[:_READ]
     return tuple(
         row.pitfall
         for row in _rows()

@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
+from translator.frontend.no_code import COMMENT_OR_STRING
+
 _TOKEN = re.compile(
     r"(?:threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*[xyz]\b|[^\W\d]\w*|0[xX][0-9a-fA-F]+[uUlL]*"
     r"|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFuUlLhH]*"
     r"|->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|::|\S"
 )
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\(([^)\n]*)\))?[ \t]*(.*)$", re.M)
 _CONSTANT = re.compile(r"\b(?:constexpr|const)\s+[\w ]*?\b(\w+)\s*=\s*(\d+)\s*[;,]")
 
@@ -32,7 +33,7 @@ def _listed(name: str) -> frozenset[str]:
 
 def tokens(text: str) -> list[str]:
     """Tokens of C++ without comments, strings and preprocessor lines; numbers in decimal."""
-    text = _NOISE.sub(lambda m: '""' if m[0].startswith('"') else " ", text)
+    text = COMMENT_OR_STRING.sub(lambda m: '""' if m[0].startswith('"') else " ", text)
     text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\\n?)*", "", text, flags=re.M)
     return [
         _number(t) if t[0].isdigit() or t[0] == "." else re.sub(r"\s", "", t) for t in _TOKEN.findall(text)

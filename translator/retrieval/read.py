@@ -14,6 +14,7 @@ from corpus.problem import CorpusError
 from translator.diag.diagnostic import Sink
 from translator.frontend.build import build_model
 from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect, read_text
+from translator.frontend.no_code import COMMENT
 from translator.frontend.project import KernelReading, read_units
 from translator.model.kernel import KernelModel
 from translator.retrieval.device_text import TextKernel, kernels
@@ -21,7 +22,6 @@ from translator.retrieval.facts import Facts, of_model, of_normal
 
 # A template of which no instantiation could be made is still looked at as text.
 _NOT_NEEDED = frozenset({"CP1011"})
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _said(source: str, kernel: str, others: int) -> str:
         head = re.search(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(", source)
         before = source[: head.start()] if head else ""
         source = before[max(before.rfind("}"), before.rfind(";")) + 1 :]
-    return "\n".join(_COMMENT.findall(source))
+    return "\n".join(COMMENT.findall(source))
 
 
 def _model(reading: KernelReading) -> tuple[KernelModel | None, tuple[str, ...]]:

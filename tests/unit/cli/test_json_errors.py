@@ -92,7 +92,8 @@ def test_an_interruption_is_a_document(
     monkeypatch.setattr("translator.doctor.examine", fails)
     assert run(["doctor", "--json"]) == 130
     captured = capfd.readouterr()
-    assert json.loads(captured.out)["exit_code"] == 130
+    document = json.loads(captured.out)
+    assert (document["exit_code"], document["error"]["kind"]) == (130, "interrupted")
     assert "interrupted" in captured.err
 
 
