@@ -316,7 +316,11 @@ _RULES: tuple[_Rule, ...] = (
     _Rule(
         "matrix", "tensor cores", "arithmetic", "ptx", _kinds("matrix"),
         _both(
-            _presence("tensor cores", lost="the original uses them", appears="they round inputs"),
+            _presence(
+                "tensor cores",
+                lost="the original uses them",
+                appears="their sums are cut, and f32 inputs rounded",
+            ),
             _other_kinds("tensor-core types"),
         ),
     ),
