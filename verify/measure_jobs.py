@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from verify.original import argument_bytes
 from verify.resolve import Resolved, resolve
 from verify.spec_args import BufferArg
 
+# Loads by which threads wait for others: in another order they may come before what they wait for.
+_WAITS = re.compile(r"ld\.(?:volatile|relaxed|acquire)|atom\b")
 _LOOSE = re.compile(r"(?:atom|red)\b.*\.add\b.*\.(?:f16|f16x2|bf16|bf16x2|f32|f64)\b")
 _BUDGET = 1 << 22  # backward branches and waits of all threads together: a fraction of a second
 
@@ -48,10 +51,13 @@ def measure_original(job: dict[str, Any], _emit: Emit) -> dict[str, Any]:
     options = RunOptions(count=True, budget=_BUDGET)  # counts, as parity: what is compiled serves both
     shape = original.shape(resolved)
     try:
-        found = follow(original.program, original.kernel, shape, pointers, values, options)
+        runs = [follow(original.program, original.kernel, shape, pointers, values, options)]
+        if any(count and _WAITS.match(name) for name, count in runs[0].opcodes.items()):
+            other = replace(options, schedule="random:1")
+            runs.append(follow(original.program, original.kernel, shape, pointers, values, other))
     except PtxError as e:
         raise JobError(e.code, e.message) from e
-    return _told(found, {arg.name: arg.element_bytes for arg in placed})
+    return _told(runs, {arg.name: arg.element_bytes for arg in placed})
 
 
 def _contents(arg: BufferArg, size: int, resolved: Resolved, zeros: bool) -> Bytes:
@@ -63,18 +69,25 @@ def _contents(arg: BufferArg, size: int, resolved: Resolved, zeros: bool) -> Byt
     return made
 
 
-def _told(found: Footprint, unit: Mapping[str, int]) -> dict[str, Any]:
-    def one(t: Touched) -> dict[str, Any]:
+def _told(runs: Sequence[Footprint], unit: Mapping[str, int]) -> dict[str, Any]:
+    """What all runs show together: a buffer is read first where any of them reads it first."""
+
+    def one(seen: Sequence[Touched]) -> dict[str, Any]:
         return {
-            "elems": -(-t.extent // unit[t.name]),
-            "role": t.role,
-            "below": bool(t.below),
-            "complete": t.complete,
+            "elems": max(-(-t.extent // unit[t.name]) for t in seen),
+            "role": _role({t.role for t in seen} - {"unused"}),
+            "below": any(t.below for t in seen),
+            "complete": all(t.complete for t in seen),
         }
 
-    loose = any(count and _LOOSE.match(name) for name, count in found.opcodes.items())
-    buffers = {t.name: one(t) for t in found.pointers}
-    return {"stopped": found.ran.stopped, "buffers": buffers, "loose": loose}
+    loose = any(count and _LOOSE.match(name) for name, count in runs[0].opcodes.items())
+    buffers = {seen[0].name: one(seen) for seen in zip(*(r.pointers for r in runs), strict=True)}
+    stopped = next((r.ran.stopped for r in runs if r.ran.stopped), "")
+    return {"stopped": stopped, "buffers": buffers, "loose": loose}
+
+
+def _role(roles: Set[str]) -> str:
+    return "inout" if len(roles) > 1 else next(iter(roles), "unused")
 
 
 HANDLERS = {"measure_original": measure_original}

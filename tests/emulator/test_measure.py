@@ -202,3 +202,28 @@ def test_what_the_original_reaches_beyond_its_allocation_is_its_own_fault(
         assert verdict["proven"].startswith("the original goes out of bounds; parity: CP8001 ")
     else:
         assert not found.keys() & {"CP8001", "CP7018"}
+
+
+CHAIN = r"""
+// A block waits for the one before it. In order of the blocks no flag is read before it is written.
+__global__ void chain(int *ready, const int *in, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x > 0 || blockIdx.x == 0) goto own;
+    while (((volatile int *)ready)[blockIdx.x - 1] == 0) {}
+own:
+    if (i < n) out[i] = in[i];
+    if (threadIdx.x == 0) ((volatile int *)ready)[blockIdx.x] = 1;
+}
+
+void run(int *ready, const int *in, int *out, int n) { chain<<<(n + 31) / 32, 32>>>(ready, in, out, n); }
+"""
+
+
+def test_a_flag_that_is_waited_for_must_be_zero_before(tmp_path: Path) -> None:
+    """As `out` it would be filled with anything before each run, and nobody would wait."""
+    (tmp_path / "chain.cu").write_text(CHAIN)
+    chosen = Settings(out=tmp_path / "out", runs=tmp_path / "runs", jobs=1, verify=False, tasks=True)
+    (made,) = port([str(tmp_path / "chain.cu")], chosen, told).outcomes
+    measure_drafts([made], chosen, told)
+    roles = {b.name: b.role for b in load_spec(Path(made.out)).buffers}
+    assert roles == {"ready": "inout", "in": "in", "out": "out"}
