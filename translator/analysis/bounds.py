@@ -176,9 +176,11 @@ class Evaluator:
         if all(isinstance(k, Var) for k in env):  # spares making `e` plain, which costs its whole size
             return value
         known = env.get(plain(e))
-        if isinstance(known, Value) and known.hi is not None:
-            value = v.below(value, known.hi)
-        return value
+        if not isinstance(known, Value) or known.hi is None:
+            return value
+        if isinstance(e, x.Special) and known.hi.constant is None:
+            return value  # a size may be more than there are threads
+        return v.below(value, known.hi)
 
     def _eval(self, e: Expr, env: Env, depth: int) -> Known:
         if isinstance(e, x.Literal):

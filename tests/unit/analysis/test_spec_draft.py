@@ -200,6 +200,16 @@ def test_what_few_threads_of_a_block_touch_is_as_small_as_they_are_few(tmp_path:
     assert (buffer(spec, "counters").elems, buffer(spec, "y").elems) == ("2", "n")
 
 
+def test_a_size_that_a_thread_is_compared_with_may_be_more_than_there_are_threads(tmp_path: Path) -> None:
+    spec = drafted(
+        tmp_path,
+        "__global__ void k(const int* x, int* y, int n) {\n"
+        "  if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];\n}\n"
+        "void run(int* x, int* y, int n) { k<<<1, 64>>>(x, y, n); }\n",
+    )
+    assert (buffer(spec, "x").elems, buffer(spec, "y").elems) == ("64", "64")
+
+
 @pytest.mark.parametrize("test", ["cols % 4 == 0", "!(cols & 3)", "row >= 0 && cols % 4 == 0"])
 def test_a_kernel_with_a_way_for_rows_of_any_length_meets_them(tmp_path: Path, test: str) -> None:
     """Vectors only behind a test of the row's length: the rest of the kernel would never be run."""
