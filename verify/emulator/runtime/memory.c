@@ -244,7 +244,6 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
     void st_##space##_n(Thread *t, u32 n, A a, u32 site, const void *from, Order o) { \
         if (UNLIKELY(o & IN_UPDATE)) update_store(t, (u64)space##_host(t, a), n, a, from, site); \
         u8 *p = SIZED(store_##space, a, site, strength_of(o), from); \
-        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (!p) return; \
         if (is_release(o)) order_fence(t, scope_of(o)); \
         if (is_strong(o)) sync_store(t, p); \
@@ -252,7 +251,6 @@ void fence(Thread *t, u32 scope) { order_fence(t, scope); }
     } \
     u8 *at_##space(Thread *t, u32 n, A a, u32 site, Order o) { \
         u8 *p = SIZED(change_##space, a, site, strength_of(o)); \
-        if (is_release(o)) order_fence(t, scope_of(o)); \
         if (UNLIKELY(!p)) return memset(runtime_of(t)->scratch, 0, sizeof runtime_of(t)->scratch); \
         if (is_release(o)) order_fence(t, scope_of(o)); \
         sync_load(t, p); \
