@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,14 @@ def test_what_is_left_behind_tells_the_story(tmp_path: Path) -> None:
 
 def _events(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+def test_an_endpoint_that_takes_no_tools_is_not_told_of_them_again(tmp_path: Path) -> None:
+    model = Model(fenced(wrong(3)), fenced(RIGHT), tools=False)
+    conversation = talk(model, tmp_path)
+    conversation.brief = replace(conversation.brief, tools=True)  # as when the client did not know yet
+    assert conversation.run().best is not None
+    first, second = model.asked
+    assert "Call `submit`" in first[0].content
+    assert not any("`submit`" in m.content for m in second), "the answer is to be a whole file"
+    assert "in one fence" in second[0].content

@@ -110,12 +110,21 @@ class Conversation:
                 return Ended(self.goal.best, error.code, error.message, error.fatal)
             self.purse.add(reply)
             self.log.reply(reply)
+            if self.brief.tools and not getattr(self.client, "tools", True):
+                self._without_tools()
             self._follow(self._called(reply) if reply.calls else self._answered(reply))
         return self.ended
 
     @property
     def _tools(self) -> Sequence[Tool]:
         return TOOLS if self.brief.tools else ()
+
+    def _without_tools(self) -> None:
+        """The endpoint turned out to take no tools: what is asked from here on does not speak of them. The
+        beginning, which did, is told anew."""
+        self.brief = replace(self.brief, tools=False)
+        if all(m.role != "assistant" for m in self.messages):
+            self._begin()
 
     def _can_go_on(self, error: LlmError) -> bool:
         """Whether asking in another way may help: with less, or after saying what was wrong."""
