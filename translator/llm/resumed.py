@@ -23,7 +23,7 @@ class Resumed:
     @property
     def tools(self) -> bool:
         """Whether tools may be offered: as in the transcript, so that it fits."""
-        return bool(getattr(self._live, "tools", True))
+        return bool(getattr(self._replay or self._live, "tools", True))
 
     def ask(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Reply:
         """One answer. LlmError."""

@@ -92,11 +92,13 @@ class Head(_Strict):
 
 class Exchange(_Strict):
     """One request and its answer. The request's messages are the first `kept` of the one before, then
-    `added`. An error may have a reply: what was received and paid for."""
+    `added`. An error may have a reply: what was received and paid for. `refused_tools`: it was known by then
+    that the endpoint takes none."""
 
     kept: int
     added: tuple[MessageRow, ...]
     tools: ToolsRow = ToolsRow()
+    refused_tools: bool = False
     reply: ReplyRow | None = None
     error: ErrorRow | None = None
 
@@ -150,7 +152,14 @@ class Recording:
             kept = _common(self._before, messages)
             added = tuple(_message_row(m) for m in messages[kept:])
             answer = _reply_row(reply) if reply else None
-            row = Exchange(kept=kept, added=added, tools=_tools_row(tools), reply=answer, error=error)
+            row = Exchange(
+                kept=kept,
+                added=added,
+                tools=_tools_row(tools),
+                refused_tools=not self.tools,
+                reply=answer,
+                error=error,
+            )
             try:
                 self._write(row)
             except OSError as failed:
@@ -179,9 +188,10 @@ class Replay:
     def __init__(self, path: Path, *, strict: bool = True) -> None:
         self.path = path
         self.strict = strict
-        self.tools = True
         self.differences: list[str] = []
         self.exchanges, self.cut = _read(path)
+        # As the client had it: known from the start, or from an answer on.
+        self.tools = not self.exchanges or bool(self.exchanges[0].tools.names)
         self._next = 0
         self._before: tuple[Message, ...] = ()
         self._lock = threading.Lock()
@@ -210,6 +220,7 @@ class Replay:
             self.differences.append(where)
         self._next += 1
         self._before = recorded
+        self.tools = self.tools and not row.refused_tools
         reply = _reply(row.reply) if row.reply else None
         if row.error:
             error = row.error
