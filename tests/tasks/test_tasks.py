@@ -14,6 +14,7 @@ from translator.batch.measured import measure_drafts
 from translator.outcome import Outcome
 from translator.settings import Settings
 from translator.task import Task, TaskError, load_task
+from verify.origin import ORIGIN, Origin
 from verify.resolve import Resolved, resolve
 from verify.spec import Spec
 from verify.spec_check import examine
@@ -129,8 +130,13 @@ def test_a_port_put_into_a_task_folder_is_kept(home: Path) -> None:
     own.write_text("# by hand\n")
     before = {p.name: p.read_bytes() for p in Path(first.out).iterdir() if p.is_file()}
     (again,) = port([str(path)], chosen, told).outcomes
-    assert [f.code for f in again.findings if f.code.startswith("CP000")] == ["CP0003"]
+    (told_of,) = [f for f in again.findings if f.code.startswith("CP000")]
+    assert told_of.code == "CP0003" and "was edited since" in told_of.message
     assert {p.name: p.read_bytes() for p in Path(first.out).iterdir() if p.is_file()} == before
+    made = Origin(by="m", mode="port", turns=3, candidates=2, tokens=5300, seconds=41.0)
+    (Path(first.out) / ORIGIN).write_text(made.model_dump_json())
+    (of_a_model,) = port([str(path)], chosen, told).outcomes
+    assert "but of m, to port: 3 turns" in of_a_model.findings[-1].message
     (forced,) = port([str(path)], replace(chosen, force=True), told).outcomes
     assert forced.out == first.out
     assert own.read_text() == "# by hand\n"

@@ -24,6 +24,7 @@ from translator.frontend.inputs import Inputs, ReadOptions, UnitInput, collect
 from translator.outcome import NOT_RUN, Finding, Outcome, Report
 from translator.output import TASK, EditedError, Wanted, file_safe, folder_names, write_folder
 from translator.settings import Settings
+from verify.origin import read_origin
 
 Tell = Callable[[str, int, int, str], None]
 
@@ -273,8 +274,10 @@ def _written(one: Ported, folder: Path, force: bool) -> Outcome:
     try:
         kept = write_folder(folder, dict(one.files), force=force)
     except EditedError as edited:
-        hint = "--force writes over it; -o writes elsewhere"
-        return _unwritten(one.outcome, "CP0003", str(edited), hint=hint)
+        by = read_origin(folder)
+        why = f"is no text of the compiler's, but of {by}" if by else "was edited since it was generated"
+        hint = f"`cuteport verify {folder}` checks it; -o writes elsewhere, --force writes over it"
+        return _unwritten(one.outcome, "CP0003", str(edited), why=why, hint=hint)
     except OSError as error:
         return _unwritten(one.outcome, "CP0002", str(folder), reason=error.strerror or type(error).__name__)
     notes = [Diagnostic("CP0006", Span(str(folder / k)), (("path", str(folder / k)),)) for k in sorted(kept)]

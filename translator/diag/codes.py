@@ -26,7 +26,7 @@ CODES: dict[str, Code] = {
     # ---- CP0001-0099: the tool itself, not one stage
     "CP0001": Code("error", "internal error: {what}"),
     "CP0002": Code(_E, "can't write {path}: {reason}"),
-    "CP0003": Code(_E, "{path} was edited since it was generated"),
+    "CP0003": Code(_E, "{path} {why}"),
     "CP0004": Code(_E, "{what} took longer than {seconds} s"),
     "CP0005": Code(_E, "nested too deeply to be translated"),
     "CP0006": Code(_N, "{path} was edited and is kept as it is"),
