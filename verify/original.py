@@ -84,6 +84,23 @@ def build(target: Path, spec: Spec, arch: str, *, lines: bool = False, level: in
     raise BuildError("\n".join(logs))
 
 
+# NVRTC has the functions of math.h built in and no such file: an include of it fails where there is no toolkit.
+# Of what the file defines besides, these.
+_MATH_H = b"""#pragma once
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fc00000)
+#define HUGE_VALF INFINITY
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000)
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LN2 0.69314718055994530942
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+"""
+
+
 def include_folders() -> list[str]:
     """Folders with the toolkit's headers, as far as they exist."""
     roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
@@ -111,7 +128,7 @@ def _with_nvrtc(source: bytes, path: Path, spec: Spec, arch: str, extra: Sequenc
             raise BuildError(f"NVRTC: {getattr(result[0], 'name', result[0])}")
         return result[1] if len(result) > 1 else None
 
-    program = call(nvrtc.nvrtcCreateProgram, source, str(path).encode(), 0, [], [])
+    program = call(nvrtc.nvrtcCreateProgram, source, str(path).encode(), 1, [_MATH_H], [b"math.h"])
     wanted = expressions(spec)
     for name in wanted:
         call(nvrtc.nvrtcAddNameExpression, program, name.encode())

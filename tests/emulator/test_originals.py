@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,20 @@ def test_an_original_builds_without_a_toolkit_and_lines_change_no_instruction(ta
     assert re.findall(r'^\t\.file\t1 ".*?([^/"]+)"', told.ptx, re.MULTILINE) == [author.name]
     lines = {int(n) for n in re.findall(r"^\t\.loc\t1 (\d+) ", told.ptx, re.MULTILINE)}
     assert lines and max(lines) <= len(author.read_text().splitlines())
+
+
+def test_an_original_that_includes_math_h_builds_without_a_toolkit(tmp_path: Path) -> None:
+    folder = tmp_path / "saxpy"
+    shutil.copytree(TARGETS[0].parent / "cuteport__saxpy", folder)
+    (folder / "original/device.cu").write_text(
+        "#include <math.h>\n"
+        "__global__ void saxpy(int n, float a, const float *x, float *y) {\n"
+        "    double all = 0;\n"
+        "    for (int i = 0; i < n; i++) y[i] = fmaxf(expf(x[i]), -INFINITY) * float(M_PI);\n"
+        "    if (isnan(y[0])) y[0] = NAN;\n"
+        "    if (all == HUGE_VAL) y[0] = HUGE_VALF;\n"
+        "}\n"
+    )
+    built = build(folder, load_spec(folder), "sm_90a")
+    assert (built.builder[:5], built.tried) == ("NVRTC", [])
+    assert "0f40490FDB" in built.ptx  # pi
