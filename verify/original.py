@@ -84,7 +84,7 @@ def build(target: Path, spec: Spec, arch: str, *, lines: bool = False, level: in
     raise BuildError("\n".join(logs))
 
 
-# NVRTC has the functions of math.h built in and no such file: an include of it fails where there is no toolkit.
+# NVRTC has the functions of math.h built in, and no such file: an include fails where there is no toolkit.
 # Of what the file defines besides, these.
 _MATH_H = b"""#pragma once
 #define INFINITY __int_as_float(0x7f800000)
