@@ -304,7 +304,7 @@ def _self_test(test: Callable[[], str]) -> Found:
 
 
 _TORCH = "ports can't be called with tensors, nor compared: install the torch build for your GPU"
-_NVCC = "the original is built with NVRTC instead, and no toolkit headers are there to read with"
+_NVCC = "the original is built with NVRTC alone, if that is there, and read without the toolkit's headers"
 _NVRTC = (
     "the original is built with nvcc; without that too it can't be built, so nothing is compared: "
     "pip install 'cuteport[emulator]'"

@@ -185,7 +185,7 @@ def show_doctor(examined: Examination, verbose: bool = False) -> None:
     elif examined.can_compare:
         said = "kernels can be ported, compiled and compared in the emulator here; timing needs a GPU machine"
     elif examined.can_port:
-        said = "kernels can be ported and compiled here; comparing and timing them needs a GPU machine"
+        said = "kernels can be ported and compiled here; comparing them needs a GPU or the emulator (above)"
     else:
         said = "kernels can't be ported here"
     console.print(Text(said))
