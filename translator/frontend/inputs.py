@@ -17,9 +17,11 @@ from translator.frontend.fence import holds
 from translator.frontend.included import MOST, megabytes, size_of
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
+_CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 _NEIGHBOUR_FOLDERS = ("include", "utils", "common")
 _BUILD_FILES = ("Makefile", "makefile", "CMakeLists.txt", "setup.py", "pyproject.toml", ".git")
 _SEARCHED = 400  # files looked at for an includer
+_BLOCK = 1 << 20  # bytes of a large file looked at together
 _ANCESTORS = 5  # how far up neighbour folders are looked for; a repository's root ends the climb earlier
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.M)
@@ -139,7 +141,7 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     found = Inputs()
     table = _commands(options.compile_commands, sink) if options.compile_commands else {}
     if not paths and table:
-        paths = [p for p, _ in sorted(table.items()) if b"__global__" in peek(Path(p))]
+        paths = [p for p, _ in sorted(table.items()) if _speaks_of_kernels(Path(p))]
     seen: set[str] = set()
     without: list[str] = []
     for path in paths:
@@ -242,9 +244,15 @@ def _is_folder(path: Path) -> bool:
 
 def _cuda_files(folder: Path, away: frozenset[Path]) -> list[Path]:
     """Sources below `folder` that hold `__global__`, and those that include one of them, sorted by path. What
-    is `away` is not looked into."""
-    data = {file: peek(file) for file in _walk(folder) if file not in away}
+    is `away` is not looked into.
+
+    Those that will be refused unread are among them, for their kernels must not vanish unsaid: files that are
+    too large and hold the word, and CUDA sources (by their suffix) that can't be opened.
+    """
+    near = [file for file in _walk(folder) if file not in away]
+    data = {file: peek(file) for file in near}
     holding = {f for f, d in data.items() if b"__global__" in d and b"__global__" in _COMMENT.sub(b"", d)}
+    holding |= {f for f, d in data.items() if not d and _speaks_of_kernels(f)}
     included = {
         file: {Path(n.decode("latin-1")).name for n in _INCLUDE.findall(d)} for file, d in data.items()
     }
@@ -255,6 +263,23 @@ def _cuda_files(folder: Path, away: frozenset[Path]) -> list[Path]:
         if not more:
             return sorted(wanted)
         wanted |= more
+
+
+def _speaks_of_kernels(file: Path) -> bool:
+    """Whether a file of any size has to be taken for one with kernels."""
+    word = b"__global__"
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return False  # a pipe or device is no source, whatever its name
+        with file.open("rb") as source:
+            tail = b""
+            while block := source.read(_BLOCK):
+                if word in tail + block:
+                    return True
+                tail = block[-len(word) :]
+    except OSError as problem:  # links to nowhere are left by editors
+        return problem.errno not in (errno.ENOENT, errno.ELOOP) and file.suffix.lower() in _CUDA_SUFFIXES
+    return False
 
 
 def _includers(file: Path, below: Sequence[str] = ()) -> list[Path]:
