@@ -21,6 +21,7 @@ _CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 _NEIGHBOUR_FOLDERS = ("include", "utils", "common")
 _BUILD_FILES = ("Makefile", "makefile", "CMakeLists.txt", "setup.py", "pyproject.toml", ".git")
 _SEARCHED = 400  # files looked at for an includer
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # marks at a text's beginning
 _BLOCK = 1 << 20  # bytes of a large file looked at together
 _ANCESTORS = 5  # how far up neighbour folders are looked for; a repository's root ends the climb earlier
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
@@ -113,7 +114,7 @@ def _regular(file: Path) -> bytes:
 
 def decode(data: bytes, place: Span, sink: Sink) -> SourceText | None:
     """Text of `data`. UTF-8 needs no copy; a UTF-16 mark is obeyed; other bytes are read as Latin-1."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if data[:2] in _UTF16:
         try:
             return SourceText(data.decode("utf-16"), data)
         except UnicodeDecodeError:
@@ -141,7 +142,8 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     found = Inputs()
     table = _commands(options.compile_commands, sink) if options.compile_commands else {}
     if not paths and table:
-        paths = [p for p, _ in sorted(table.items()) if _speaks_of_kernels(Path(p))]
+        listed = [(p, Path(p)) for p in sorted(table)]
+        paths = [p for p, f in listed if b"__global__" in peek(f) or _speaks_of_kernels(f)]
     seen: set[str] = set()
     without: list[str] = []
     for path in paths:
@@ -215,11 +217,12 @@ def _real(path: str) -> str:
 
 
 def peek(path: Path) -> bytes:
-    """The bytes of a file, none where it can't be read or is too large for a source."""
+    """The bytes of a file, UTF-16 as UTF-8; none where it can't be read or is too large for a source."""
     try:
-        return b"" if size_of(path) > MOST else _regular(path)
+        data = b"" if size_of(path) > MOST else _regular(path)
     except OSError:
         return b""
+    return data.decode("utf-16", "replace").encode() if data[:2] in _UTF16 else data
 
 
 def _walk(folder: Path) -> Iterable[Path]:

@@ -208,6 +208,17 @@ def test_a_file_of_a_folder_needs_no_kernel(tmp_path: Path) -> None:
     assert codes(sink) == []
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_kernels_of_a_folder_are_seen_in_utf_16_too(tmp_path: Path, mark: str) -> None:
+    file = write(tmp_path, "wide.cu", ("\ufeff" + PLAIN).encode(mark))
+    entry = {"directory": str(tmp_path), "file": "wide.cu", "arguments": ["nvcc", "-c", "wide.cu"]}
+    table = write(tmp_path, "c.json", json.dumps([entry]))
+    for paths, more in (([tmp_path], None), ([], str(table)), ([file], None)):
+        found, sink = kernels(paths, compile_commands=more)
+        assert [(r.name, r.errors) for r in found] == [("k", 0)]
+        assert codes(sink) == []
+
+
 def test_a_large_file_of_a_folder_is_told_if_it_speaks_of_kernels(tmp_path: Path) -> None:
     write(tmp_path, "good.cu", PLAIN)
     for name, text in (("big.cu", PLAIN), ("table.h", "float x[] = {0};\n")):
