@@ -59,6 +59,7 @@ def room(tmp: Path) -> Path:
     (own / "circle/k.cu").write_text(TWICE)
     os.mkfifo(own / "pipe.cu")
     with (own / "large.cu").open("wb") as file:
+        file.write(TWICE.encode())
         file.truncate(50_000_000)
     (own / "target").mkdir()
     (own / "target/spec.toml").write_text(f'name = "{SECRET}"\n')

@@ -27,6 +27,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "hostile": ("port", {"paths": ["refused.cu", *HOSTILE], "verify": False, "tasks": True}),
     "outside": ("port", {"paths": ["../out/secret.cu"]}),
     "outside_none": ("port", {"paths": ["../out/nothing.cu"]}),
+    "folder": ("analyze", {"paths": ["."]}),
     "absolute": ("analyze", {"paths": ["/etc/passwd"]}),
     "by_link": ("analyze", {"paths": ["source_link.cu"]}),
     "pipe": ("analyze", {"paths": ["pipe.cu"]}),
@@ -169,6 +170,8 @@ def test_nothing_secret_is_in_any_answer_or_file(served: Served) -> None:
 def test_large_and_binary_files_are_told(served: Served) -> None:
     problems = {(Path(p["path"]).name, p["code"]) for p in served.document("analyze")["problems"]}
     assert problems == {("junk.cu", "CP1003"), ("large.cu", "CP1017")}
+    in_folder = {(Path(p["path"]).name, p["code"]) for p in served.document("folder")["problems"]}
+    assert ("large.cu", "CP1017") in in_folder
 
 
 REFUSALS = {

@@ -234,7 +234,8 @@ def unique(came: Iterable[Ported], parts: int) -> list[Ported]:
     """One per kernel instantiation, in the order of the sources.
 
     A header's kernel may be read in several parts: the reading that got through is kept, and a guessed
-    instantiation only where no part saw a real one. What every part had to say for itself is kept once.
+    instantiation only where no part saw a real one; kernels that one part lost and others read are not lost.
+    What every part had to say for itself is kept once.
     """
     best: dict[tuple[str, int, str, str], Ported] = {}
     whole: dict[Finding, int] = {}
@@ -246,7 +247,7 @@ def unique(came: Iterable[Ported], parts: int) -> list[Ported]:
                 whole[replace(f, span=Span())] = whole.get(replace(f, span=Span()), 0) + 1
             continue
         key = (
-            str(Path(o.source).resolve()),
+            _real(one),
             o.line,
             o.kernel,
             o.instantiation or repr(sorted(codes)) * (not o.kernel),
@@ -255,8 +256,14 @@ def unique(came: Iterable[Ported], parts: int) -> list[Ported]:
             best[key] = one
     seen = {k[:3] for k, p in best.items() if not p.guessed}
     kept = [p for k, p in best.items() if not (p.guessed and k[:3] in seen)]
+    read = {(k[0], k[2]) for k in best}
+    kept = [p for p in kept if not p.lost or {(_real(p), name) for name in p.lost} - read]
     kept += [Ported(Outcome("", "", "", "REFUSED", findings=(f,))) for f, n in whole.items() if n >= parts]
     return sorted(kept, key=lambda p: (p.outcome.source, p.outcome.line, p.outcome.name))
+
+
+def _real(one: Ported) -> str:
+    return str(Path(one.outcome.source).resolve())
 
 
 def _write(run: Run) -> None:

@@ -53,6 +53,7 @@ class Ported:
     lines: int = 0
     constructs: tuple[tuple[str, int], ...] = ()
     tier: int = 0  # 0 where no model could be made
+    lost: tuple[str, ...] = ()  # kernels that this part's parser did not come to
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -82,6 +83,7 @@ def _said(d: Diagnostic) -> Ported:
     return Ported(
         Outcome(d.span.path, template, "", "REFUSED", line=line, findings=(Finding.of(d),)),
         guessed=bool(template),
+        lost=tuple(dict(d.args)["names"].split()) if d.code == "CP1019" else (),
     )
 
 

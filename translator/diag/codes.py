@@ -49,6 +49,7 @@ CODES: dict[str, Code] = {
     "CP1016": Code(_E, "{path} could not be parsed: {reason}"),
     "CP1017": Code(_E, "{path} has {size}; sources of up to {most} are read"),
     "CP1018": Code(_E, "{path} includes {name}, which is no regular file"),
+    "CP1019": Code(_E, "the parser lost {kernels} of {path} to an error: {error}"),
     # mapping: builtins that have no CuTe DSL text, or an approximate one
     "CP2101": Code(_E, "`{what}` is not a CUDA builtin this tool knows, and its body was not found"),
     "CP2102": Code(_E, "`{what}`: the builtin is known, but not for these argument types"),

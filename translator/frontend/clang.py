@@ -18,6 +18,7 @@ from translator.frontend import ast
 
 HEADERS = Path(__file__).parent / "headers"
 PRELUDE = HEADERS / "device" / "prelude.h"
+_SYNTAX = "Parse Issue"  # the compiler's name for this kind of error
 KEEP_GOING = 0x200  # a missing header must not end the parse
 
 FLAGS = (
@@ -34,7 +35,10 @@ FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class ClangError:
-    """An error of the compiler; `offset` is in bytes of the file, `within` the instantiations it arose in."""
+    """An error of the compiler; `offset` is in bytes of the file, `within` the instantiations it arose in.
+
+    `syntax` tells what breaks the grammar from what breaks a rule of the language.
+    """
 
     path: str
     line: int
@@ -42,6 +46,7 @@ class ClangError:
     offset: int
     message: str
     within: tuple[str, ...] = ()
+    syntax: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +230,7 @@ def _errors(tu: Any) -> Iterable[ClangError]:
             if (m := re.search(r"in instantiation of .*?'(.*)' requested here", note.spelling))
         )
         file = at.file.name if at.file else ""
-        yield ClangError(file, at.line, at.column, at.offset, d.spelling, within)
+        yield ClangError(file, at.line, at.column, at.offset, d.spelling, within, d.category_name == _SYNTAX)
 
 
 def kernels_in(unit: Unit) -> list[Kernel]:

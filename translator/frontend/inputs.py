@@ -17,9 +17,12 @@ from translator.frontend.fence import holds
 from translator.frontend.included import MOST, megabytes, size_of
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".cpp", ".cc", ".cxx", ".inl", ".inc"})
+_CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 _NEIGHBOUR_FOLDERS = ("include", "utils", "common")
 _BUILD_FILES = ("Makefile", "makefile", "CMakeLists.txt", "setup.py", "pyproject.toml", ".git")
 _SEARCHED = 400  # files looked at for an includer
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # marks at a text's beginning
+_BLOCK = 1 << 20  # bytes of a large file looked at together
 _ANCESTORS = 5  # how far up neighbour folders are looked for; a repository's root ends the climb earlier
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.M)
@@ -111,7 +114,7 @@ def _regular(file: Path) -> bytes:
 
 def decode(data: bytes, place: Span, sink: Sink) -> SourceText | None:
     """Text of `data`. UTF-8 needs no copy; a UTF-16 mark is obeyed; other bytes are read as Latin-1."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if data[:2] in _UTF16:
         try:
             return SourceText(data.decode("utf-16"), data)
         except UnicodeDecodeError:
@@ -139,7 +142,8 @@ def collect(paths: Sequence[str], options: ReadOptions, sink: Sink) -> Inputs:
     found = Inputs()
     table = _commands(options.compile_commands, sink) if options.compile_commands else {}
     if not paths and table:
-        paths = [p for p, _ in sorted(table.items()) if b"__global__" in peek(Path(p))]
+        listed = [(p, Path(p)) for p in sorted(table)]
+        paths = [p for p, f in listed if b"__global__" in peek(f) or _speaks_of_kernels(f)]
     seen: set[str] = set()
     without: list[str] = []
     for path in paths:
@@ -213,11 +217,12 @@ def _real(path: str) -> str:
 
 
 def peek(path: Path) -> bytes:
-    """The bytes of a file, none where it can't be read or is too large for a source."""
+    """The bytes of a file, UTF-16 as UTF-8; none where it can't be read or is too large for a source."""
     try:
-        return b"" if size_of(path) > MOST else _regular(path)
+        data = b"" if size_of(path) > MOST else _regular(path)
     except OSError:
         return b""
+    return data.decode("utf-16", "replace").encode() if data[:2] in _UTF16 else data
 
 
 def _walk(folder: Path) -> Iterable[Path]:
@@ -242,9 +247,15 @@ def _is_folder(path: Path) -> bool:
 
 def _cuda_files(folder: Path, away: frozenset[Path]) -> list[Path]:
     """Sources below `folder` that hold `__global__`, and those that include one of them, sorted by path. What
-    is `away` is not looked into."""
-    data = {file: peek(file) for file in _walk(folder) if file not in away}
+    is `away` is not looked into.
+
+    Those that will be refused unread are among them, for their kernels must not vanish unsaid: files that are
+    too large and hold the word, and CUDA sources (by their suffix) that can't be opened.
+    """
+    near = [file for file in _walk(folder) if file not in away]
+    data = {file: peek(file) for file in near}
     holding = {f for f, d in data.items() if b"__global__" in d and b"__global__" in _COMMENT.sub(b"", d)}
+    holding |= {f for f, d in data.items() if not d and _speaks_of_kernels(f)}
     included = {
         file: {Path(n.decode("latin-1")).name for n in _INCLUDE.findall(d)} for file, d in data.items()
     }
@@ -255,6 +266,23 @@ def _cuda_files(folder: Path, away: frozenset[Path]) -> list[Path]:
         if not more:
             return sorted(wanted)
         wanted |= more
+
+
+def _speaks_of_kernels(file: Path) -> bool:
+    """Whether a file of any size has to be taken for one with kernels."""
+    word = b"__global__"
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return False  # a pipe or device is no source, whatever its name
+        with file.open("rb") as source:
+            tail = b""
+            while block := source.read(_BLOCK):
+                if word in tail + block:
+                    return True
+                tail = block[-len(word) :]
+    except OSError as problem:  # links to nowhere are left by editors
+        return problem.errno not in (errno.ENOENT, errno.ELOOP) and file.suffix.lower() in _CUDA_SUFFIXES
+    return False
 
 
 def _includers(file: Path, below: Sequence[str] = ()) -> list[Path]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translator.diag.diagnostic import Diagnostic, Sink, Span
-from translator.frontend import ast, clang, relations, templates
+from translator.frontend import ast, clang, lost, relations, templates
 from translator.frontend.fence import holds
 from translator.frontend.host import index_of
 from translator.frontend.included import readable
@@ -94,6 +94,10 @@ class _Found:
     def identity(self) -> tuple[str, int, str, str]:
         return (*self.place, self.instantiation or str(self.args) + self.cursor_usr * (self.args != ()))
 
+    @property
+    def named(self) -> tuple[str, str]:
+        return self.place[0], self.name
+
     def rank(self) -> tuple[int, bool, bool, bool]:
         own = str(Path(self.source.path).resolve()) == self.place[0]
         return self.errors, not self.launched, not own, bool(self.suffix)
@@ -104,6 +108,7 @@ class _Project:
     options: ReadOptions
     sink: Sink
     inputs: Inputs
+    lost: list[lost.Lost] = field(default_factory=list)
     texts: dict[str, str | None] = field(default_factory=dict)  # unit path → text in the file's place
     cache: list[tuple[tuple[UnitInput, str], clang.Unit]] = field(default_factory=list)
 
@@ -153,9 +158,12 @@ def read_units(inputs: Inputs, options: ReadOptions, sink: Sink) -> list[KernelR
     for source in project.inputs.includers:
         settled = {f.place for f in found if f.launched and not f.errors}
         wanted = {f.place for f in found} - settled
-        if not wanted:
+        gone = {one.place for one in project.lost} - {f.named for f in found}
+        if not wanted and not gone:
             break
-        found += [f for f in _scan(project, source, requested=False) if f.place in wanted]
+        more = _scan(project, source, requested=False)
+        found += (f for f in more if f.place in wanted or f.named in gone)
+    lost.tell(project.lost, {f.named for f in found}, options.kernels, sink)
     asked = set(options.kernels)
     found = [f for f in found if not asked or asked & {f.name, f.qualified}]
     for name in options.kernels:
@@ -195,16 +203,15 @@ def _scan(project: _Project, source: UnitInput, *, requested: bool) -> list[_Fou
         if not holds(below, file):
             told.report("CP5503", Span(source.path), path=source.path, name=file)
             return []
+    project.lost += (gone := lost.lost_in(unit) if requested else [])
     suffix = ""
     explicit = templates.explicit(unit)
     if explicit:
         suffix = templates.wrapper(explicit)
         unit = project.unit(source, suffix)
     found = _kernels(unit, source, suffix)
-    if source.named and not found:
-        has_text = b"__global__" in text.data
-        hint = "__global__ occurs in its text: is it switched off by #if?" if has_text else ""
-        project.sink.report("CP1005", Span(source.path), hint=hint, path=source.path)
+    if source.named and not found and not gone:
+        project.sink.report("CP1005", Span(source.path), hint=lost.why_none(unit), path=source.path)
     return found
 
 
@@ -258,7 +265,7 @@ def _found(
         made.errors = len(inside)
         if inside:
             first = inside[0]
-            made.first_error = f"{Path(first.path).name}:{first.line}: {first.message}"
+            made.first_error = lost.said(first)
             same = Path(first.path).resolve() == Path(made.span.path).resolve()
             path = made.span.path if same else first.path
             made.error_span = Span(path, first.line, first.column, first.line, first.column + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -205,6 +206,48 @@ def test_a_file_of_a_folder_needs_no_kernel(tmp_path: Path) -> None:
     found, sink = kernels([tmp_path])
     assert [r.name for r in found] == ["k"]
     assert codes(sink) == []
+
+
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_kernels_of_a_folder_are_seen_in_utf_16_too(tmp_path: Path, mark: str) -> None:
+    file = write(tmp_path, "wide.cu", ("\ufeff" + PLAIN).encode(mark))
+    entry = {"directory": str(tmp_path), "file": "wide.cu", "arguments": ["nvcc", "-c", "wide.cu"]}
+    table = write(tmp_path, "c.json", json.dumps([entry]))
+    for paths, more in (([tmp_path], None), ([], str(table)), ([file], None)):
+        found, sink = kernels(paths, compile_commands=more)
+        assert [(r.name, r.errors) for r in found] == [("k", 0)]
+        assert codes(sink) == []
+
+
+def test_a_large_file_of_a_folder_is_told_if_it_speaks_of_kernels(tmp_path: Path) -> None:
+    write(tmp_path, "good.cu", PLAIN)
+    for name, text in (("big.cu", PLAIN), ("table.h", "float x[] = {0};\n")):
+        with write(tmp_path, name, b"").open("wb") as file:
+            file.write(b"\n" * ((1 << 20) - 3) + text.encode())  # the word lies across two blocks
+            file.truncate(17_000_000)
+    found, sink = kernels([tmp_path])
+    assert [r.name for r in found] == ["k"]
+    assert [(d.code, d.span.path) for d in sink.items] == [("CP1017", str(tmp_path / "big.cu"))]
+
+
+def test_a_cuda_source_of_a_folder_that_cant_be_opened_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("good.cu", "locked.cu", "locked.h"):
+        write(tmp_path, name, PLAIN)
+    (tmp_path / "gone.cu").symlink_to("nowhere")
+    real = Path.open
+
+    def opened(self: Path, *args: str, **more: str) -> object:  # root may read every file
+        if self.stem == "locked":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(self, *args, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: self.open("rb").read())
+    found, sink = kernels([tmp_path])
+    assert [r.name for r in found] == ["k"]
+    assert [(d.code, d.span.path) for d in sink.items] == [("CP1002", str(tmp_path / "locked.cu"))]
 
 
 def test_host_code_of_the_common_libraries_is_read(tmp_path: Path) -> None:
