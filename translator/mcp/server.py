@@ -79,7 +79,8 @@ class Desk:
                 await ctx.session.report_progress(round(now, 1), seconds, said or f"{tool.name} is at work")
 
             answer = await self.bench.run(tool.name, words, call, seconds, tell)
-        text = f"{summary(tool.name, answer.document)}\nfolder: {answer.folder}"
+        paths = [given.target] if tool.runs_code else getattr(given, "paths", ())
+        text = f"{summary(tool.name, answer.document, paths)}\nfolder: {answer.folder}"
         wrong = "error" in answer.document or (answer.exit_code >= 2 and tool.name not in _FINDING)
         return types.CallToolResult(
             content=[types.TextContent(text=text)], structured_content=answer.document, is_error=wrong
