@@ -182,6 +182,7 @@ def test_a_refused_kernel_is_an_answer_and_leaves_a_task(served: Served) -> None
     (kernel,) = [k for k in served.document("hostile")["kernels"] if k["kernel"] == "owns"]
     assert (kernel["status"], served.answers["hostile"].is_error) == ("REFUSED", False)
     assert "CP1117" in [d["code"] for d in kernel["diagnostics"]]
+    assert [q["code"] for q in kernel["questions"]] == ["CP3101", "CP3108"]  # whoever ports it needs them
     task = Path(kernel["out"])
     assert task.is_relative_to(served.room / "run")
     assert REFUSED.strip() in (task / "original/refused.cu").read_text()
