@@ -93,7 +93,7 @@ class Desk:
         text = "".join(traceback.format_exception(error))
         name = f"bug-{secrets.token_hex(3)}.traceback.txt"
         try:
-            where = str(save_bug(self.bench.folder.path, text, name))
+            where = str(save_bug(self.bench.folder.made(), text, name))
         except OSError:
             where = str(save_bug(new_folder(self.bench.folder.path), text))
         return f"CP0001: internal error: {type(error).__name__}; {where} holds the details"
