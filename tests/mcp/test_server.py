@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ pytest.importorskip("mcp")
 
 from tests.mcp.session import HOSTILE, REFUSED, ROOT, SECRET, TWICE, Served, room, serve, tree
 from translator.cli.main import run
+from translator.mcp.skill import texts
 from translator.mcp.tools import tools
 
 RMS = "rms_shared_tree.cu"
@@ -45,15 +47,20 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "both": ("corpus_search", {}),
     "no_such_tool": ("rm", {"path": "/"}),
 }
+TRAVERSAL = "cuteport://run/../../etc/passwd"
 URIS = (
     "cuteport://style",
     "cuteport://map",
+    "cuteport://skill/SKILL.md",
+    "cuteport://skill/verdicts.md",
+    "cuteport://skill/by-hand.md",
     "cuteport://explain",
     "cuteport://explain/CP5503",
     "cuteport://corpus/norm/rms_norm",
     "cuteport://corpus/softmax/top_k",
     "cuteport://schema/port",
-    "cuteport://run/../../etc/passwd",
+    TRAVERSAL,
+    "cuteport://skill/../server.py",
     "cuteport://run/../out/secret.h",
     "cuteport://explain/../../codes",
     "file:///etc/passwd",
@@ -282,10 +289,20 @@ def test_resources_are_pages_entries_tables_and_schemas(served: Served) -> None:
 
 def test_addresses_of_nothing_are_refused(served: Served) -> None:
     refused = {u for u in URIS if u not in served.texts}
-    assert refused == {*URIS[7:], "cuteport://corpus/softmax/top_k"}
+    assert refused == {*URIS[URIS.index(TRAVERSAL) :], "cuteport://corpus/softmax/top_k"}
     assert all(served.errors[u] == f"CP5511: no such resource: {u}" for u in refused)
 
 
 def test_the_prompt_is_the_workflow(served: Served) -> None:
     assert served.prompt.startswith("Port the CUDA kernels in 'a.cu' to CuTe DSL.\n\n1. `cuteport analyze")
     assert "What must not be done" not in served.prompt
+
+
+def test_what_the_prompt_refers_to_can_be_read(served: Served) -> None:
+    """An agent that is connected has no skill folder."""
+    told = [served.prompt, *(served.texts[f"cuteport://skill/{name}"] for name in texts())]
+    links = [re.findall(r"\]\(([^)]+)\)", text) for text in told]
+    assert links[0] == ["cuteport://skill/verdicts.md", "cuteport://skill/by-hand.md"]
+    assert set().union(*links) <= set(served.texts) & set(served.listed)
+    table = served.texts["cuteport://skill/verdicts.md"]
+    assert table == texts()["verdicts.md"] and "| ORIGINAL_SUSPECT |" in table

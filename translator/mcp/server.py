@@ -192,7 +192,9 @@ async def get_prompt(ctx: Context, params: types.GetPromptRequestParams) -> type
     path = (params.arguments or {}).get("path", "")
     if params.name != PROMPT or not path:
         raise MCPError(types.INVALID_PARAMS, f"{PROMPT} takes `path`")
-    content = types.TextContent(text=f"Port the CUDA kernels in {path!r} to CuTe DSL.\n\n{workflow()}")
+    content = types.TextContent(
+        text=f"Port the CUDA kernels in {path!r} to CuTe DSL.\n\n{workflow(resources.SKILL)}"
+    )
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
 
