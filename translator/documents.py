@@ -12,7 +12,7 @@ from translator.analysis.effort import Effort
 from translator.batch.preflight import Analysis, Preflight
 from translator.doctor import Examination
 from translator.mapping.rule import Rule
-from translator.outcome import Finding, Outcome, Report, Stage
+from translator.outcome import Finding, Outcome, Question, Report, Stage
 from verify.verdict import Failure
 
 
@@ -57,10 +57,24 @@ class StageEntry(Document):
         return cls(stage=s.name, status=s.status, seconds=round(s.seconds, 4), why=s.why)
 
 
+class QuestionEntry(Document):
+    """An open question of a spec: `line` is that of its `[[question]]` in spec.toml, 0 where it is not known.
+    `answer = "…"` there closes it."""
+
+    code: str
+    text: str
+    line: int = 0
+
+    @classmethod
+    def of(cls, q: Question) -> QuestionEntry:
+        return cls(code=q.code, text=q.text, line=q.line)
+
+
 class PortEntry(Document):
     """One kernel instantiation; or a file with no kernel to show for it, then `kernel` is empty.
 
-    `out` is the folder that was written, null if none was.
+    `out` is the folder that was written, null if none was; `questions` are the open ones of its spec.toml,
+    which forbid PASSED.
     """
 
     source: str
@@ -72,6 +86,7 @@ class PortEntry(Document):
     out: str | None
     seconds: float
     line: int = 0
+    questions: list[QuestionEntry] = []
 
     @classmethod
     def of(cls, o: Outcome) -> PortEntry:
@@ -85,6 +100,7 @@ class PortEntry(Document):
             out=o.out or None,
             seconds=round(o.seconds, 4),
             line=o.line,
+            questions=[QuestionEntry.of(q) for q in o.questions],
         )
 
 

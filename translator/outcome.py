@@ -65,6 +65,15 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What only a person can say of a kernel, by the code that asks it; `line` is its line of spec.toml."""
+
+    code: str
+    text: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """One kernel instantiation, or a file that could not be read (then `kernel` is "")."""
 
@@ -78,6 +87,7 @@ class Outcome:
     out: str = ""  # the folder written, "" if none was
     seconds: float = 0.0
     device: str = "gpu"  # where its values were compared, if they were: "gpu" or "emulator"
+    questions: tuple[Question, ...] = ()  # open ones of the spec in `out`
 
     @property
     def name(self) -> str:

@@ -13,14 +13,31 @@ from pathlib import Path
 from translator import __version__
 
 
+def new_name() -> str:
+    """`<utc>-<id>`, of a run folder."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+
+
 def new_folder(runs: Path) -> Path:
     """A fresh `runs/<utc>-<id>/`; in the temporary folder where `runs` can't be written."""
-    name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+    name = new_name()
     try:
         (runs / name).mkdir(parents=True)
         return runs / name
     except OSError:
         return Path(tempfile.mkdtemp(prefix=f"cuteport-{name}-"))
+
+
+def planned_folder(runs: Path) -> Path:
+    """Where a server's `runs/<utc>-<id>/` will lie, which is made when something is written there first.
+
+    Where `runs` can't be written, it is in the temporary folder, by a name that others there can't guess.
+    """
+    place = runs.absolute()
+    there = next(p for p in (place, *place.parents) if p.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return place / new_name()
+    return Path(tempfile.gettempdir()) / f"cuteport-{new_name()}-{secrets.token_hex(8)}"
 
 
 def record_bug(error: BaseException, *, runs: Path | None = None) -> str:

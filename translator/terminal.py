@@ -37,6 +37,7 @@ _BEGINNINGS = {
     "compiled": ("compiling", "port"),
     "compared": ("comparing with the original:", "port"),
     "asked": ("asking the model about", "kernel"),
+    "replayed": ("replaying what the model said about", "kernel"),
 }
 
 

@@ -285,7 +285,23 @@ def test_a_second_interruption_does_not_cost_what_the_first_says(certifying: Pat
         out, err = child.communicate(timeout=30)
     assert child.returncode == 130, err
     assert json.loads(out)["error"] == {"kind": "interrupted", "message": "interrupted"}
-    assert err.splitlines()[-1] == "interrupted; what was finished is kept" and "Traceback" not in err
+    on = f"`cuteport runs resume runs/{only_run(certifying).name}` goes on"
+    assert err.splitlines()[-1] == f"interrupted; what was finished is kept; {on}" and "Traceback" not in err
+
+
+def test_an_interrupted_resume_says_how_it_goes_on(certifying: Path) -> None:
+    with Endpoint([no_tools(), ok(fenced(wrong(1))), hang]) as e:
+        assert lift(e, "--turns", "1") == 1
+        folder = only_run(certifying)
+        before = len(e.seen)
+        asked = ["runs", "resume", folder.name, "--turns", "5", "--base-url", e.url]
+        child = begun(certifying, asked)
+        until(lambda: len(e.seen) > before, child)
+        os.killpg(child.pid, signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+    assert child.returncode == 130, err
+    on = f"`cuteport runs resume runs/{folder.name}` goes on"
+    assert err.splitlines()[-1] == f"interrupted; what was finished is kept; {on}"
 
 
 def test_what_does_not_end_by_itself_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

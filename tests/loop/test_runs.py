@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,7 +132,9 @@ def test_a_run_is_replayed_without_its_endpoint(place: Path, capfd: pytest.Captu
     capfd.readouterr()
     before = {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
     assert run(["runs", "replay", folder.name, "--json"]) == 0
-    [entry] = json.loads(capfd.readouterr().out)["entries"]
+    out, err = capfd.readouterr()
+    assert err == "replaying what the model said about 1 kernel\n"  # nobody is asked
+    [entry] = json.loads(out)["entries"]
     assert (entry["outcome"], entry["turns"], entry["candidates"]) == ("PASSED", 2, 2)
     assert {p: p.read_bytes() for p in before} == before
     (folder / "k/candidate-1/transcript.jsonl").write_text('{"transcript": 1}\n')
@@ -221,7 +224,7 @@ def test_money_is_added_up_by_the_price_in_the_settings(place: Path) -> None:
     assert entry.money == pytest.approx(0.011 + 0.014)
 
 
-def test_a_spec_with_questions_is_not_sent(place: Path) -> None:
+def test_a_spec_with_questions_is_not_sent(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = SPEC + '[[question]]\ncode = "CP3104"\ntext = "how large is x?"\n'
     (place / "k/spec.toml").write_text(text)
     with Endpoint([]) as e:
@@ -229,6 +232,19 @@ def test_a_spec_with_questions_is_not_sent(place: Path) -> None:
         assert not e.seen
     [entry] = read_ledger(only_run(place))
     assert entry.code == "CP5401" and "how large is x?" in entry.why
+    assert "asking" not in capfd.readouterr().err
+
+
+def test_only_kernels_that_may_be_sent_are_said_to_be_asked_about(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(place / "k", place / "open")
+    text = SPEC + '[[question]]\ncode = "CP3104"\ntext = "how large is x?"\n'
+    (place / "open/spec.toml").write_text(text)
+    with Endpoint([no_tools(), ok(fenced(OTHER))]) as e:
+        assert lift(e, "open") == 1
+        assert e.seen
+    assert capfd.readouterr().err == "asking the model about 1 kernel\n"
 
 
 def no_tools():  # type: ignore[no-untyped-def]

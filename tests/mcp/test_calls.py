@@ -144,6 +144,14 @@ def test_two_calls_never_share_a_folder(bench: Bench) -> None:
     assert len({f.call("port") for f in (bench.folder, other) * 3}) == 6
 
 
+def test_a_run_folder_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RefusedError) as told:
+        RunFolder(tmp_path / "file/run").call("port")
+    assert str(told.value) == f"CP0002: can't write {tmp_path}/file/run: Not a directory"
+    assert told.value.kind == "environment"
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [

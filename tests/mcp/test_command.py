@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -12,8 +13,10 @@ from typing import Any
 import click
 import pytest
 import typer
+from mcp import stdio_client, types
+from mcp.client import Client
 
-from tests.mcp.session import ROOT, parameters, room
+from tests.mcp.session import ROOT, parameters, room, tree
 from translator.cli.main import app, run
 from translator.mcp import skill
 from translator.mcp.tools import tools
@@ -78,6 +81,38 @@ def test_what_is_no_request_stops_nothing_and_the_wire_carries_only_the_protocol
     assert "error" in answers[2] and "error" in answers[3]
     assert answers[4]["result"]["structuredContent"]["code"] == "CP5504"
     assert b"Traceback" not in errors
+
+
+@pytest.mark.parametrize("unwritable", [False, True])
+def test_a_run_folder_is_made_when_something_is_written_there(tmp_path: Path, unwritable: bool) -> None:
+    pytest.importorskip("mcp")
+    given = parameters(room(tmp_path))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    if unwritable:  # for root too
+        (tmp_path / "in/runs").write_text("a file is in the way")
+    given.args = [a for a in given.args if not a.startswith("--root")]
+    given.env = {**(given.env or {}), "TMPDIR": str(scratch)}
+    before = set(tree(tmp_path))
+
+    async def work(tool: str) -> tuple[str, str]:
+        async with Client(stdio_client(given)) as client:
+            told = client.instructions or ""
+            if tool:
+                (content,) = (await client.call_tool(tool, {"code": "CP5504"})).content
+                assert isinstance(content, types.TextContent)
+                return told, content.text
+            await client.list_resources()
+            return told, ""
+
+    asyncio.run(work(""))
+    assert set(tree(tmp_path)) == before
+    told, said = asyncio.run(work("explain"))
+    [run_folder] = scratch.glob("cuteport-*") if unwritable else (tmp_path / "in/runs").iterdir()
+    assert f"lies below {run_folder}." in told
+    assert not unwritable or run_folder.stat().st_mode & 0o777 == 0o700  # others can look into that place
+    assert said.endswith(f"\nfolder: {run_folder}/0001-explain")
+    assert json.loads((run_folder / "0001-explain/answer.json").read_text())["code"] == "CP5504"
 
 
 def request(number: int, method: str, params: dict[str, Any]) -> bytes:

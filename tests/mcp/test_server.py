@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from tests.mcp.session import HOSTILE, REFUSED, ROOT, SECRET, Served, room, serve, tree
+from tests.mcp.session import HOSTILE, REFUSED, ROOT, SECRET, TWICE, Served, room, serve, tree
 from translator.cli.main import run
+from translator.mcp.skill import texts
 from translator.mcp.tools import tools
 
 RMS = "rms_shared_tree.cu"
@@ -25,6 +27,8 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "analyze": ("analyze", {"paths": ["twice.cu", "refused.cu", "large.cu", "junk.cu", "circle"]}),
     "port": ("port", {"paths": ["orders.cu"], "verify": False}),
     "hostile": ("port", {"paths": ["refused.cu", *HOSTILE], "verify": False, "tasks": True}),
+    "asks": ("port", {"paths": ["alone.cu"], "verify": False}),
+    "no_template": ("port", {"paths": ["twice.cu"], "verify": False, "instantiate": ["nosuch<float>"]}),
     "outside": ("port", {"paths": ["../out/secret.cu"]}),
     "outside_none": ("port", {"paths": ["../out/nothing.cu"]}),
     "folder": ("analyze", {"paths": ["."]}),
@@ -44,15 +48,20 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "both": ("corpus_search", {}),
     "no_such_tool": ("rm", {"path": "/"}),
 }
+TRAVERSAL = "cuteport://run/../../etc/passwd"
 URIS = (
     "cuteport://style",
     "cuteport://map",
+    "cuteport://skill/SKILL.md",
+    "cuteport://skill/verdicts.md",
+    "cuteport://skill/by-hand.md",
     "cuteport://explain",
     "cuteport://explain/CP5503",
     "cuteport://corpus/norm/rms_norm",
     "cuteport://corpus/softmax/top_k",
     "cuteport://schema/port",
-    "cuteport://run/../../etc/passwd",
+    TRAVERSAL,
+    "cuteport://skill/../server.py",
     "cuteport://run/../out/secret.h",
     "cuteport://explain/../../codes",
     "file:///etc/passwd",
@@ -62,6 +71,7 @@ URIS = (
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     place = room(tmp_path_factory.mktemp("room"))
+    (place / "in/alone.cu").write_text(TWICE.partition("void launch")[0].replace("twice", "alone"))
     (place / "in" / RMS).write_bytes((ROOT / "tests/retrieval/queries" / RMS).read_bytes())
     parts = ("in", "out", "home")
     before = [tree(place / p) for p in parts]
@@ -100,12 +110,48 @@ def test_a_document_is_the_command_s(
     assert served.answers[name].is_error is False
 
 
-def test_summaries_say_what_matters(served: Served) -> None:
-    assert served.said("explain").startswith("CP2103: an argument that must be a constant\nfolder: ")
+def test_the_text_alone_says_what_matters(served: Served) -> None:
+    """Some programs hand a model the text of an answer and not its document."""
+    page = served.document("explain")["page"]
+    assert served.said("explain").startswith(page.removeprefix("# ").strip() + "\nfolder: ")
     assert "cute.arch.shuffle_sync_bfly({var}, {laneMask})" in served.said("map")
     assert served.said("words").startswith("norm/")
-    assert served.said("like").startswith("rmsnorm_fp32: norm/rms_norm, ")
-    assert served.said("show").splitlines()[0].startswith("norm/rms_norm: RMS norm of rows")
+    like = served.said("like").splitlines()
+    assert like[0].startswith("rmsnorm_fp32: norm/rms_norm, ")
+    reasons = served.document("like")["kernels"][0]["hits"][0]["reasons"]
+    assert like[1].startswith("  norm/rms_norm: ") and reasons[0] in like[1]
+    shown, document = served.said("show"), served.document("show")
+    assert shown.splitlines()[0].startswith("norm/rms_norm: RMS norm of rows")
+    assert document["kernel"].strip() in shown and document["notes"].strip() in shown
+    assert "cuteport://corpus/norm/rms_norm" in shown
+
+
+def test_a_refusal_s_text_has_its_reason_its_line_and_what_it_is_of(served: Served) -> None:
+    said = served.said("hostile").splitlines()
+    at = next(k for k, line in enumerate(said) if line.startswith("owns: REFUSED | "))
+    assert said[at + 1] == "  CP1117 device-side memory allocation: malloc (refused.cu:1)"
+    said = served.said("no_template").splitlines()
+    assert said[:2] == [
+        "twice.cu: REFUSED",
+        "  CP1012 --instantiate nosuch<float>: no kernel template has this name",
+    ]
+
+
+def test_open_questions_are_in_the_text_with_how_they_are_answered(served: Served) -> None:
+    (kernel,) = served.document("asks")["kernels"]
+    grid = "the grid of alone (not seen) doesn't follow from its arguments; taken as (n + 255) / 256 x 1 x 1"
+    assert [(q["code"], q["text"]) for q in kernel["questions"]] == [
+        ("CP3101", "no launch of alone seen; blocks of 256 x 1 x 1 threads assumed"),
+        ("CP3102", grid),
+    ]
+    spec = Path(kernel["out"], "spec.toml")
+    said = served.said("asks").splitlines()
+    for k, q in enumerate(kernel["questions"], 1):
+        assert said[k] == f"  question {q['code']} (spec.toml:{q['line']}): {q['text']}"
+        assert spec.read_text().splitlines()[q["line"] - 1] == "[[question]]"
+    assert f'[[question]] in {spec} as `answer = "…"`' in said[3] and "CP7018" in said[3]
+    assert served.document("port")["kernels"][0]["questions"] == []
+    assert "[[question]]" not in served.said("port")
 
 
 def test_a_file_finds_what_it_can_be_ported_after(served: Served) -> None:
@@ -144,6 +190,7 @@ def test_a_refused_kernel_is_an_answer_and_leaves_a_task(served: Served) -> None
     (kernel,) = [k for k in served.document("hostile")["kernels"] if k["kernel"] == "owns"]
     assert (kernel["status"], served.answers["hostile"].is_error) == ("REFUSED", False)
     assert "CP1117" in [d["code"] for d in kernel["diagnostics"]]
+    assert [q["code"] for q in kernel["questions"]] == ["CP3101", "CP3108"]  # whoever ports it needs them
     task = Path(kernel["out"])
     assert task.is_relative_to(served.room / "run")
     assert REFUSED.strip() in (task / "original/refused.cu").read_text()
@@ -245,10 +292,20 @@ def test_resources_are_pages_entries_tables_and_schemas(served: Served) -> None:
 
 def test_addresses_of_nothing_are_refused(served: Served) -> None:
     refused = {u for u in URIS if u not in served.texts}
-    assert refused == {*URIS[7:], "cuteport://corpus/softmax/top_k"}
+    assert refused == {*URIS[URIS.index(TRAVERSAL) :], "cuteport://corpus/softmax/top_k"}
     assert all(served.errors[u] == f"CP5511: no such resource: {u}" for u in refused)
 
 
 def test_the_prompt_is_the_workflow(served: Served) -> None:
     assert served.prompt.startswith("Port the CUDA kernels in 'a.cu' to CuTe DSL.\n\n1. `cuteport analyze")
     assert "What must not be done" not in served.prompt
+
+
+def test_what_the_prompt_refers_to_can_be_read(served: Served) -> None:
+    """An agent that is connected has no skill folder."""
+    told = [served.prompt, *(served.texts[f"cuteport://skill/{name}"] for name in texts())]
+    links = [re.findall(r"\]\(([^)]+)\)", text) for text in told]
+    assert links[0] == ["cuteport://skill/verdicts.md", "cuteport://skill/by-hand.md"]
+    assert set().union(*links) <= set(served.texts) & set(served.listed)
+    table = served.texts["cuteport://skill/verdicts.md"]
+    assert table == texts()["verdicts.md"] and "| ORIGINAL_SUSPECT |" in table

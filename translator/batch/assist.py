@@ -39,7 +39,7 @@ from translator.output import unwritten
 from translator.retrieval.rank import Exemplar
 from translator.retrieval.read import Query
 from translator.settings import Settings
-from translator.task import TaskError, load_task
+from translator.task import Task, TaskError, load_task
 from verify.isolate import end_all
 from verify.options import Options
 from verify.origin import Origin
@@ -161,17 +161,22 @@ def ask(work: Session, wanted: Sequence[Wanted], tell: Tell) -> list[Came]:
     work.queries = _queries(wanted, s)
     # Here and not in the threads: the index reads twins with a parser that takes one thread at a time.
     work.exemplars = {name: ranked(query, work.items) for name, query in work.queries.items()}
-    tell("asked", 0, len(wanted), "")
+    # What nobody is asked about is told by its outcome: to announce a request would be false.
+    sent = {w.name for w in wanted if _sendable(work, w)}
+    stage = "asked" if work.replay is None else "replayed"
+    if sent:
+        tell(stage, 0, len(sent), "")
     came: dict[str, Came] = {}
     with ThreadPoolExecutor(max(1, min(s.workers, len(wanted)))) as pool:
         waiting = {pool.submit(_one, work, w): w for w in wanted}
         try:
-            for done, future in enumerate(as_completed(waiting), 1):
+            for future in as_completed(waiting):
                 w = waiting[future]
                 entry = future.result()
                 work.ledger.add(entry)
                 came[w.name] = Came(w, entry)
-                tell("asked", done, len(wanted), f"{w.name} {entry.outcome}")
+                if w.name in sent:
+                    tell(stage, len(sent & came.keys()), len(sent), f"{w.name} {entry.outcome}")
         except BaseException:
             for future in waiting:
                 future.cancel()
@@ -270,6 +275,16 @@ def _one(work: Session, w: Wanted) -> Entry:
     return _entry(work, w, found, purse)
 
 
+def _sendable(work: Session, w: Wanted) -> bool:
+    """Whether a model may be asked about it at all; why not is in its entry."""
+    try:
+        _checked(work, w)
+        _task(w)
+    except (_NotAskedError, SpecError, OSError, ValueError):
+        return False
+    return True
+
+
 def _checked(work: Session, w: Wanted) -> Spec:
     """The spec, where a candidate could pass it."""
     try:
@@ -283,13 +298,19 @@ def _checked(work: Session, w: Wanted) -> Spec:
     return spec
 
 
-def _material(work: Session, w: Wanted, spec: Spec) -> Material:
+def _task(w: Wanted) -> Task | None:
+    """What its folder says of a refused kernel; its original must run, as candidates are judged by it."""
     try:
         task = load_task(w.target) if w.mode == "port" else None
     except TaskError:
         task = None  # a folder made by hand: its spec and its original say enough
     if task is not None and task.original.runs is False:
         raise _NotAskedError.of("CP5406", why=task.original.why or "it did not run in the emulator")
+    return task
+
+
+def _material(work: Session, w: Wanted, spec: Spec) -> Material:
+    task = _task(w)
     query = work.queries.get(w.name)
     return Material(
         spec,

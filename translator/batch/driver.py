@@ -15,7 +15,7 @@ from pathlib import Path
 from translator import runs
 from translator.batch import fanout
 from translator.batch.groups import alone, groups
-from translator.batch.judge import judge
+from translator.batch.judge import add_questions, judge
 from translator.batch.measured import measure_drafts
 from translator.batch.run_file import RUN
 from translator.batch.work import Part, Ported, translate_part
@@ -73,6 +73,7 @@ def port(paths: Sequence[str], settings: Settings, tell: Tell) -> Report:
             if settings.model:
                 _or_told(run, lambda: _ask_model(run, tell))
             _or_told(run, lambda: judge(run.report.outcomes, settings, tell))
+        add_questions(run.report.outcomes)
     except KeyboardInterrupt:
         run.report.interrupted = True
         run.report.halted = _how_far(run)

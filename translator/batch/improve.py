@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from translator import runs
 from translator.batch.assist import Came, Session, Tell, Wanted, ask, session
 from translator.batch.kept import but_for_port
-from translator.batch.run_file import RunFileError, alone_in, folder_of, read_run
+from translator.batch.run_file import RUN, RunFileError, alone_in, folder_of, read_run
 from translator.loop.goal import Mode
 from translator.loop.ledger import Entry
 from translator.loop.log import logged
@@ -43,6 +44,22 @@ class Done:
         return EXIT_FAILED if failed else EXIT_DONE
 
 
+class HaltedError(KeyboardInterrupt):
+    """An interruption that says how the run goes on."""
+
+
+@contextlib.contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """An interruption within becomes one that names the command which goes on, once there is a run to go on
+    with."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (folder / RUN).is_file():
+            raise
+        raise HaltedError(f"`cuteport runs resume {folder}` goes on") from None
+
+
 def improve(mode: Mode, targets: Sequence[Path], settings: Settings, tell: Tell) -> Done:
     """Lift or tune every target folder. SettingsError, LlmError before anything is sent."""
     if not settings.model:
@@ -63,7 +80,7 @@ def improve(mode: Mode, targets: Sequence[Path], settings: Settings, tell: Tell)
     if there and not settings.force:
         raise SettingsError(f"{', '.join(there)}: there already; --force replaces it, -o writes elsewhere")
     folder = runs.new_folder(settings.runs)
-    with alone_in(folder):
+    with _resumable(folder), alone_in(folder):
         work = session(settings, folder)
         return _done(work, ask(work, wanted, tell))
 
@@ -73,7 +90,7 @@ def resume(run: Path, settings: Settings, given: Collection[str], tell: Tell) ->
     RunFileError, RunBusyError."""
     folder = folder_of(run, settings.runs)
     read_run(folder)  # before anything is written there
-    with alone_in(folder):
+    with _resumable(folder), alone_in(folder):
         return _resumed(folder, settings, given, tell)
 
 

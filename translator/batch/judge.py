@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from translator.diag.diagnostic import Span
 from translator.frontend.slice_lines import author_name, source_names
-from translator.outcome import NOT_RUN, Finding, Outcome, Stage
+from translator.outcome import NOT_RUN, Finding, Outcome, Question, Stage
 from translator.output import edited
 from translator.settings import Settings
 
@@ -64,6 +65,20 @@ def judge(outcomes: list[Outcome], settings: Settings, tell: Callable[[str, int,
     for verdict in verify_targets([Path(out) for out in at], options, seen, on_kept=_kept):
         k = at[verdict.target]
         outcomes[k] = _with_verdict(outcomes[k], verdict)
+
+
+def add_questions(outcomes: list[Outcome]) -> None:
+    """Give each outcome the open questions of the spec in its folder, tasks too: whoever writes their port
+    needs the answers as well."""
+    from verify.questions import placed
+    from verify.spec_file import SpecError, load_spec
+
+    for k, outcome in enumerate(outcomes):
+        if outcome.out and outcome.status != "PASSED":
+            with contextlib.suppress(SpecError, OSError):  # told already, by `judge`
+                found = placed(Path(outcome.out), load_spec(Path(outcome.out)))
+                asked = tuple(Question(q.code, q.text, line) for line, q in found)
+                outcomes[k] = replace(outcome, questions=asked)
 
 
 def _own_spec(outcome: Outcome) -> bool:

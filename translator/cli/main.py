@@ -130,8 +130,9 @@ def run(arguments: list[str]) -> int:
     except _WRONG_USAGE as error:
         error.show(sys.stderr)
         return _failed(arguments, 2, error.format_message())
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("interrupted; what was finished is kept", err=True)
+    except (KeyboardInterrupt, typer.Abort) as interruption:
+        on = f"; {interruption}" if str(interruption) else ""  # how a run with a model goes on
+        typer.echo(f"interrupted; what was finished is kept{on}", err=True)
         return _failed(arguments, 130, "interrupted")
     except OSError as error:
         if error.filename is not None and error.errno in _UNWRITABLE | _DENIED:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import site
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from translator.mcp.roots import Roots
+from translator.mcp.roots import RefusedError, Roots
 
 _PACKAGES = Path(__file__).resolve().parents[2]
 # What a tool needs of the server's environment; keys of endpoints and the like are none of its business.
@@ -27,12 +28,27 @@ _OF_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localti
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """`path` exists. Calls of servers that share it do not meet."""
+    """`path` is made when something is written there first: an agent's program starts servers that nobody
+    asks anything. Calls of servers that share it do not meet."""
 
     path: Path
 
+    def made(self) -> Path:
+        """`path`, which exists from now on. OSError."""
+        shared = self.path.is_relative_to(Path(tempfile.gettempdir()).resolve())
+        self.path.mkdir(0o700 if shared else 0o777, parents=True, exist_ok=True)  # as mkdtemp does there
+        return self.path
+
     def call(self, tool: str) -> Path:
-        """A fresh folder for one call, as in `0007-port`."""
+        """A fresh folder for one call, as in `0007-port`. RefusedError CP0002 where none can be made."""
+        try:
+            return self._call(tool)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise RefusedError("CP0002", "environment", path=str(self.path), reason=reason) from None
+
+    def _call(self, tool: str) -> Path:
+        self.made()
         number = sum(1 for p in self.path.iterdir() if p.name[:4].isdecimal()) + 1
         while True:
             place = self.path / f"{number:04}-{tool}"

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from translator.mcp.roots import RefusedError, Roots
+from translator.mcp.skill import addressed
 
 SCHEME = "cuteport://"
+SKILL = f"{SCHEME}skill/"
 _MOST = 1_000_000  # bytes of a file of the run folder
 
 
@@ -24,6 +26,11 @@ class Page:
     mime: str = "text/markdown"
 
 
+_SKILL = {
+    "SKILL.md": "How a port is made and proven, and what must not be done.",
+    "verdicts.md": "What each status and stage means, and what to do.",
+    "by-hand.md": "From a refused kernel to a proven port.",
+}
 TEMPLATES = (
     Page(f"{SCHEME}explain/{{code}}", "explain", "What a diagnostic code means and how to fix it."),
     Page(f"{SCHEME}corpus/{{family}}/{{id}}", "corpus", "A proven kernel: notes, kernel and CUDA twin."),
@@ -41,6 +48,7 @@ def pages() -> list[Page]:
         Page(f"{SCHEME}map", "map", "How CUDA builtins are written in CuTe DSL: the whole table."),
         Page(f"{SCHEME}explain", "codes", "All diagnostic codes, a line each.", "text/plain"),
     ]
+    fixed += [Page(f"{SKILL}{name}", name, text) for name, text in _SKILL.items()]
     entries = [
         Page(f"{SCHEME}corpus/{i.entry.family}/{i.entry.id}", i.entry.id, i.entry.summary)
         for i in retrievable(load()[0])
@@ -65,6 +73,10 @@ def _map(roots: Roots) -> str:
     from translator.mapping.coverage import load_rules, markdown
 
     return markdown(list(load_rules()))
+
+
+def _skill(roots: Roots, name: str) -> str | None:
+    return addressed(SKILL).get(name)
 
 
 def _codes(roots: Roots) -> str:
@@ -113,6 +125,7 @@ def _file(roots: Roots, path: str) -> str | None:
 _READERS: tuple[tuple[str, str, Callable[..., str | None]], ...] = (
     ("style", "text/markdown", _style),
     ("map", "text/markdown", _map),
+    (r"skill/([\w-]+\.md)", "text/markdown", _skill),
     ("explain", "text/plain", _codes),
     (r"explain/(CP\d{4})", "text/markdown", _page),
     (r"corpus/([a-z0-9_]+)/([a-z0-9_]+)", "text/markdown", _entry),

@@ -23,7 +23,7 @@ class RefusedError(Exception):
 @dataclass(frozen=True, slots=True)
 class Roots:
     """`allowed` are folders that the user gave, links followed; relative paths are those of the first. `run`
-    is the run folder."""
+    is the run folder, which may not be there yet."""
 
     allowed: tuple[Path, ...]
     run: Path

@@ -79,7 +79,8 @@ class Desk:
                 await ctx.session.report_progress(round(now, 1), seconds, said or f"{tool.name} is at work")
 
             answer = await self.bench.run(tool.name, words, call, seconds, tell)
-        text = f"{summary(tool.name, answer.document)}\nfolder: {answer.folder}"
+        paths = [given.target] if tool.runs_code else getattr(given, "paths", ())
+        text = f"{summary(tool.name, answer.document, paths)}\nfolder: {answer.folder}"
         wrong = "error" in answer.document or (answer.exit_code >= 2 and tool.name not in _FINDING)
         return types.CallToolResult(
             content=[types.TextContent(text=text)], structured_content=answer.document, is_error=wrong
@@ -92,7 +93,7 @@ class Desk:
         text = "".join(traceback.format_exception(error))
         name = f"bug-{secrets.token_hex(3)}.traceback.txt"
         try:
-            where = str(save_bug(self.bench.folder.path, text, name))
+            where = str(save_bug(self.bench.folder.made(), text, name))
         except OSError:
             where = str(save_bug(new_folder(self.bench.folder.path), text))
         return f"CP0001: internal error: {type(error).__name__}; {where} holds the details"
@@ -191,7 +192,9 @@ async def get_prompt(ctx: Context, params: types.GetPromptRequestParams) -> type
     path = (params.arguments or {}).get("path", "")
     if params.name != PROMPT or not path:
         raise MCPError(types.INVALID_PARAMS, f"{PROMPT} takes `path`")
-    content = types.TextContent(text=f"Port the CUDA kernels in {path!r} to CuTe DSL.\n\n{workflow()}")
+    content = types.TextContent(
+        text=f"Port the CUDA kernels in {path!r} to CuTe DSL.\n\n{workflow(resources.SKILL)}"
+    )
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
 

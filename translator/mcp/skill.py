@@ -1,7 +1,9 @@
-"""The skill folder for agents: written out by `cuteport mcp --skill DIR`, its workflow also the prompt."""
+"""The skill folder for agents: written out by `cuteport mcp --skill DIR`, its files also resources of the
+server, its workflow also the prompt."""
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -22,9 +24,18 @@ def texts() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def workflow() -> str:
-    """The part of SKILL.md that says what to do in which order."""
-    return texts()["SKILL.md"].split(_WORKFLOW, 1)[1].split("\n## ", 1)[0].strip()
+def addressed(address: str) -> dict[str, str]:
+    """The same for one who has no such folder: links between the files lead to `address` and the name."""
+    found = texts()
+    return {
+        name: re.sub(r"\]\(([\w.-]+)\)", lambda m: f"]({address}{m[1]})" if m[1] in found else m[0], text)
+        for name, text in found.items()
+    }
+
+
+def workflow(address: str) -> str:
+    """The part of SKILL.md that says what to do in which order; what it refers to lies at `address`."""
+    return addressed(address)["SKILL.md"].split(_WORKFLOW, 1)[1].split("\n## ", 1)[0].strip()
 
 
 def write(into: Path) -> Path:

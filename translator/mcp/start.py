@@ -29,26 +29,34 @@ def start(allow: Sequence[Path], root: Path | None, *, unconfined: bool, seconds
     from translator.mcp.child import landlock
     from translator.mcp.folder import RunFolder
     from translator.mcp.roots import Roots
-    from translator.runs import new_folder
+    from translator.runs import planned_folder
 
     if not 0 <= seconds <= 7 * 24 * 3600:
         raise StartError(f"--seconds {seconds:g}: it takes seconds, at most a week; 0 for each tool's own")
     allowed = tuple(_allowed(p) for p in (allow or (Path(),)))
-    run = new_folder(Path("runs")) if root is None else root
-    try:
-        run.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StartError(f"--root {run}: {error.strerror}") from None
-    roots = Roots(allowed, _allowed(run))
+    roots = Roots(allowed, _listed(planned_folder(Path("runs")).resolve()) if root is None else _root(root))
     confined = landlock() > 0 and not unconfined
     serve(Bench(roots, RunFolder(roots.run), confined, trusted=unconfined), seconds)
     return EXIT_DONE
+
+
+def _root(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartError(f"--root {folder}: {error.strerror}") from None
+    return _allowed(folder)
 
 
 def _allowed(folder: Path) -> Path:
     real = folder.resolve()
     if not real.is_dir():
         raise StartError(f"{folder}: no such folder")
-    if os.pathsep in str(real):  # it goes to the tools' processes in a list
-        raise StartError(f"{folder}: a folder's name can't have {os.pathsep!r} in it")
+    return _listed(real)
+
+
+def _listed(real: Path) -> Path:
+    """A folder that can go to the tools' processes, which get theirs in a list."""
+    if os.pathsep in str(real):
+        raise StartError(f"{real}: a folder's name can't have {os.pathsep!r} in it")
     return real
