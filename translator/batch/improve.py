@@ -124,9 +124,9 @@ def _free(w: Wanted, folder: Path) -> bool:
         text = port.read_text(encoding="utf-8") if port.exists() else None
     except (SpecError, OSError, ValueError):
         return w.mode == "port"  # of a spec that can't be used it is told later
-    if w.mode == "port":
-        return text is None or logged(folder / w.name, text) is not None
     own = text is not None and logged(folder / w.name, text) is not None
+    if w.mode == "port":
+        return text is None or own
     return own and but_for_port(w.target, w.out, port.name)
 
 
