@@ -8,6 +8,9 @@ Both change at once, so that a relaxed store publishes them and no fence is need
 
     OWN    the tile's own sum            WHOLE    the sum up to and with the tile
 
+Once all tiles know the whole nobody looks back any more: then the block of the last tile, the last to start,
+may clear the words (`clear_states`), and no block has to say that it is done.
+
 A warp looks at 32 tiles at a time, back to the nearest that knows the whole. Tiles must be numbered in the
 order in which blocks start, by a counter, or a block may wait for one that gets no place: then blocks wait
 only for those that run or have run. Sums have 32 bits. The order of additions depends on who was faster:
@@ -24,6 +27,7 @@ from cutlass import Boolean, Int32, Uint32, Uint64
 from corpus.blocks.lane_reduce import lane_reduce
 
 OWN, WHOLE = 1, 2
+AT_ONCE = 16  # words that a thread has under way
 
 
 @cute.jit
@@ -55,3 +59,22 @@ def look_back(mState: cute.Tensor, tile, kind: cutlass.Constexpr):
             at -= 32
             going = whole == 0
     return total
+
+
+@cute.jit
+def clear_states(mState: cute.Tensor, thread, threads: cutlass.Constexpr):
+    """Wait until every tile knows the whole, then clear all words; all threads of one block do. A thread
+    clears what it has read itself, so that no zero comes before the sum it has seen."""
+    tiles = cute.size(mState)
+    first = thread
+    while first < tiles:
+        whole = Boolean(True)
+        for j in cutlass.range_constexpr(AT_ONCE):
+            at = cutlass.min(first + j * threads, tiles - 1)
+            word = cute.arch.load(mState.iterator + at, Uint64, sem="relaxed", scope="gpu")
+            whole = whole and Int32(Uint64(word) >> 32) == WHOLE
+        if whole:
+            first += AT_ONCE * threads
+    cute.arch.sync_threads()
+    for k in cutlass.range(thread, tiles, threads):
+        cute.arch.store(mState.iterator + k, Uint64(0), sem="relaxed", scope="gpu")

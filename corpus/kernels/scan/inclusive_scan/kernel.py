@@ -1,7 +1,7 @@
 """Running sums of a whole array in one launch, read once and written once: out[i] = x[0] + … + x[i].
 
 Shapes: x and out are `count` contiguous elements, fp32, bf16 or int32; they may not overlap. Sums are fp32,
-or int32, which wrap as in C. state has a word of 64 bits for every 256 elements, ticket two of 32 bits: all
+or int32, which wrap as in C. state has a word of 64 bits for every 256 elements, ticket one of 32 bits: all
 zero before the first launch, and again after each. Any count is right; tuned for 2^16 and more.
 
 Algorithm: tiles in the order in which blocks start. A warp has a stretch of its tile, vector by vector:
@@ -11,7 +11,8 @@ Algorithm: tiles in the order in which blocks start. A warp has a stretch of its
     registers ─ sums within a vector ─ over lanes, j after j ─ over warps ─→ publish the tile's sum (OWN)
     look back over the tiles before ─→ publish the sum up to here (WHOLE) ─→ add it to all, store
 
-The block that ends last clears state and ticket. What is no whole vector at the end goes element by element.
+The block of the last tile clears state and ticket once all tiles know the whole: nobody looks back then.
+What is no whole vector at the end goes element by element.
 int32 gives the same bits in each run; of floats the last bits depend on how far each block had to look back.
 
 Units: elements. Traffic: 2 · count · bytes of an element.
@@ -115,8 +116,9 @@ def lane_scan(value, kind: cutlass.Constexpr):
 
 
 # -- end of lane_scan
-# -- block look_back fdd081bff476
+# -- block look_back ac161857aea4
 OWN, WHOLE = 1, 2
+AT_ONCE = 16  # words that a thread has under way
 
 
 @cute.jit
@@ -150,27 +152,26 @@ def look_back(mState: cute.Tensor, tile, kind: cutlass.Constexpr):
     return total
 
 
-# -- end of look_back
-# -- block last_block 48f85d4bf1b5
 @cute.jit
-def last_block(word: cute.Pointer, blocks, sFound: cute.Tensor):
-    """Whether this block is the last of `blocks`, in all its threads, who all must arrive. `word`: 32 bits of
-    global memory; `sFound` is one Int32, used once."""
-    thread, _, _ = cute.arch.thread_idx()
+def clear_states(mState: cute.Tensor, thread, threads: cutlass.Constexpr):
+    """Wait until every tile knows the whole, then clear all words; all threads of one block do. A thread
+    clears what it has read itself, so that no zero comes before the sum it has seen."""
+    tiles = cute.size(mState)
+    first = thread
+    while first < tiles:
+        whole = Boolean(True)
+        for j in cutlass.range_constexpr(AT_ONCE):
+            at = cutlass.min(first + j * threads, tiles - 1)
+            word = cute.arch.load(mState.iterator + at, Uint64, sem="relaxed", scope="gpu")
+            whole = whole and Int32(Uint64(word) >> 32) == WHOLE
+        if whole:
+            first += AT_ONCE * threads
     cute.arch.sync_threads()
-    if thread == 0:
-        sFound[0] = Int32(
-            cute.arch.inline_ptx(
-                "atom.acq_rel.gpu.global.inc.u32 {$w0}, [{$r0}], {$r1};",
-                write_only_types=[Uint32],
-                read_only_args=[word, Uint32(blocks - 1)],
-            )
-        )
-    cute.arch.sync_threads()
-    return sFound[0] == blocks - 1
+    for k in cutlass.range(thread, tiles, threads):
+        cute.arch.store(mState.iterator + k, Uint64(0), sem="relaxed", scope="gpu")
 
 
-# -- end of last_block
+# -- end of look_back
 # -- block device_facts 3c250a4e4197
 NO_DEVICE = (132, 90)  # an H200's numbers, for compiling where there is no GPU
 
@@ -228,7 +229,6 @@ def inclusive_scan_kernel(
     warp, lane, width, tiles = thread // 32, thread % 32, mX.shape[1], cute.size(mState)
     sPart = cute.make_tensor(cute.arch.alloc_smem(kind, 32, 16), cute.make_layout(32))
     sTile = cute.make_tensor(cute.arch.alloc_smem(Int32, 1, 16), cute.make_layout(1))
-    sFound = cute.make_tensor(cute.arch.alloc_smem(Int32, 1, 16), cute.make_layout(1))
     if thread == 0:
         sTile[0] = cute.arch.atomic_add(mTicket.iterator, Int32(1), sem="relaxed", scope="gpu")
     cute.arch.sync_threads()
@@ -266,9 +266,8 @@ def inclusive_scan_kernel(
         for k in cutlass.range_constexpr(width):
             rO[k] = mO.element_type(rSum[k, j] + sPart[warp])
         store_vector(rO, mO, mOTail, v + 32 * j)
-    if last_block(mTicket.iterator + 1, tiles, sFound):
-        for k in cutlass.range(thread, tiles, threads):
-            mState[k] = Uint64(0)
+    if tile == tiles - 1:
+        clear_states(mState, thread, threads)
         if thread == 0:
             mTicket[0] = Int32(0)
 
@@ -292,7 +291,7 @@ def inclusive_scan_launch(
     mXTail, mOTail = (cute.make_tensor(p + vectors * width, tail) for p in (pX, pO))
     mState, mTicket = (
         cute.make_tensor(pState, cute.make_layout(tiles)),
-        cute.make_tensor(pTicket, cute.make_layout(2)),
+        cute.make_tensor(pTicket, cute.make_layout(1)),
     )
     inclusive_scan_kernel(mX, mXTail, mO, mOTail, mState, mTicket, kind, threads, each).launch(
         grid=(tiles, 1, 1), block=(threads, 1, 1), stream=stream
