@@ -122,8 +122,8 @@ def combine_jobs(
 
     jobs: dict[str, Job] = {"ours": lambda: run(*arguments, dtype=name), "torch": composed}
     if tokens >= 4096:
-        for threads in (32, 64, 256, 512):
-            jobs[f"{threads} threads"] = partial(planned("combine", threads=threads), *arguments, dtype=name)
+        for plan in ((64, 1), (128, 1), (256, 1), (64, 2), (128, 2)):
+            jobs[f"plan {plan}"] = partial(planned("combine", plan=plan), *arguments, dtype=name)
     if tokens == 4096 and share == 1:
         jobs["torch.compile"] = torch.compile(composed)
     return jobs, (rows + tokens) * hidden * kind.itemsize + 8 * choices

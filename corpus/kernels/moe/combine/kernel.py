@@ -145,41 +145,43 @@ def combine_kernel(
     mR: cute.Tensor,
     mO: cute.Tensor,
     width: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
     add_residual: cutlass.Constexpr,
 ):
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    element, hidden, top_k, span = mO.element_type, mO.shape[1], mS.shape[1], threads * width
+    (threads, each), element = plan, mO.element_type
+    hidden, top_k, span = mO.shape[1], mS.shape[1], threads * width * each
     chunks = (hidden + span - 1) // span
     token, chunk = block // chunks, block % chunks
     copy, tile = row_tiles(element, span, width, threads)
     mine = copy.get_slice(thread)
     tXgR, tXgO = [mine.partition_D(cute.local_tile(m, tile, (token, chunk))) for m in (mR, mO)]
-    inside = Boolean(True)
+    inside = [Boolean(True) for _ in range(each)]
     if cutlass.const_expr(hidden % span):
-        inside = chunk * span + thread * width < hidden
+        inside = [chunk * span + (j * threads + thread) * width < hidden for j in range(each)]
 
     rS, rW = cute.make_rmem_tensor(top_k, Int32), cute.make_rmem_tensor(top_k, Float32)
     for k in cutlass.range_constexpr(top_k):
         rS[k], rW[k] = mS[token, k], mW[token, k]
     if cutlass.const_expr(add_residual):
-        tXrR = load_if(tXgR, inside)
+        residual = [load_if(tXgR[None, None, j], inside[j]) for j in range(each)]
     rows = []
     for k in cutlass.range_constexpr(top_k):
-        gY = cute.local_tile(mY, tile, (rS[k], chunk))
-        rows.append(load_if(mine.partition_S(gY), rS[k] >= 0 and inside))
-    tXrO = cute.make_fragment_like(tXgO)
+        tXgY = mine.partition_S(cute.local_tile(mY, tile, (rS[k], chunk)))
+        rows.append([load_if(tXgY[None, None, j], rS[k] >= 0 and inside[j]) for j in range(each)])
 
-    total = cute.zeros_like(tXrO, Float32)
-    for k in cutlass.range_constexpr(top_k):
-        weight = cutlass.select_(rS[k] >= 0, rW[k], Float32(0.0))  # an infinite one times zero is a NaN
-        total = total + weight * rows[k].load().to(Float32)
-    if cutlass.const_expr(add_residual):
-        total = total + tXrR.load().to(Float32)
-    tXrO.store(total.to(element))
-    if inside:
-        cute.copy(copy, tXrO, tXgO)
+    for j in cutlass.range_constexpr(each):
+        tXrO = cute.make_fragment_like(tXgO[None, None, j])
+        total = cute.zeros_like(tXrO, Float32)
+        for k in cutlass.range_constexpr(top_k):
+            weight = cutlass.select_(rS[k] >= 0, rW[k], Float32(0.0))  # an infinite one times zero is a NaN
+            total = total + weight * rows[k][j].load().to(Float32)
+        if cutlass.const_expr(add_residual):
+            total = total + residual[j].load().to(Float32)
+        tXrO.store(total.to(element))
+        if inside[j]:
+            cute.copy(copy, tXrO, tXgO[None, None, j])
 
 
 @cute.jit
@@ -196,39 +198,39 @@ def combine_launch(
     hidden: cutlass.Constexpr,
     width: cutlass.Constexpr,
     choice_width: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
     add_residual: cutlass.Constexpr,
     stream: cuda.CUstream,
 ):
     mY = row_view(pY, tokens * top_k, hidden, y_stride, width)
     mR, mO = [row_view(p, tokens, hidden, out_stride, width) for p in (pR, pO)]
     mS, mW = [row_view(p, tokens, top_k, Int64(top_k), choice_width) for p in (pS, pW)]
-    chunks = (hidden + threads * width - 1) // (threads * width)
-    combine_kernel(mY, mS, mW, mR, mO, width, threads, add_residual).launch(
-        grid=(tokens * chunks, 1, 1), block=(threads, 1, 1), stream=stream
+    threads, span = plan[0], plan[0] * plan[1] * width
+    combine_kernel(mY, mS, mW, mR, mO, width, plan, add_residual).launch(
+        grid=(tokens * ((hidden + span - 1) // span), 1, 1), block=(threads, 1, 1), stream=stream
     )
 
 
 @functools.cache
-def _compiled(dtype, top_k, hidden, width, choice_width, threads, add_residual, capability):
+def _compiled(dtype, top_k, hidden, width, choice_width, plan, add_residual, capability):
     pointer = device_pointer(0, ELEMENTS[dtype], width)
     slots, weights = (device_pointer(0, kind, choice_width) for kind in (Int32, Float32))
     return cute.compile(
         combine_launch, pointer, pointer, slots, weights, pointer, Int32(0), Int64(0), Int64(0),
-        top_k, hidden, width, choice_width, threads, add_residual, make_fake_stream(),
+        top_k, hidden, width, choice_width, plan, add_residual, make_fake_stream(),
     )  # fmt: skip
 
 
 def compile_combine(
-    dtype, tokens, top_k, hidden, add_residual, width=0, choice_width=1, threads=0, device=NO_DEVICE
+    dtype, tokens, top_k, hidden, add_residual, width=0, choice_width=1, plan=None, device=NO_DEVICE
 ):
     """The compiled launcher for these facts. `width`: elements of an access, 0 for the widest that `hidden`
-    allows; `choice_width`: slots or weights of an access; `threads` of a block, 0 for what suits the work."""
+    allows; `choice_width`: slots or weights of an access; `plan` is (threads of a block, accesses of each row
+    that a thread has), what suits the work where it is not given."""
     multiprocessors, capability = device
     width = width or vector_width(ELEMENTS[dtype].width, hidden)
-    if not threads:
-        threads = 32 * warps_of_block(tokens * -(-hidden // (32 * width)), multiprocessors)
-    return _compiled(dtype, top_k, hidden, width, choice_width, threads, bool(add_residual), capability)
+    plan = plan or (32 * warps_of_block(tokens * -(-hidden // (32 * width)), multiprocessors), 1)
+    return _compiled(dtype, top_k, hidden, width, choice_width, plan, bool(add_residual), capability)
 
 
 def combine(
