@@ -6,17 +6,18 @@ What all heads of a token share (its position, its angles) is then loaded once f
     thread               ((token · groups) + group) · vectors + vector   neighbours hold neighbouring vectors
 
 Few tokens: `each` is 1, so that there are as many threads as can be. It doubles while every multiprocessor
-keeps FULL warps: ptxas spares registers by moving the loads of later heads behind the stores of earlier ones,
-so that a warp has one head's loads under way, and occupancy has to hide them. Where `each` does not divide a
-number of heads, its last group is short; `certain_heads` are in every group.
+keeps FULL warps and a thread no more than HELD elements, or two heads: registers that hold more cost warps,
+and warps are loads under way. Where `each` does not divide a number of heads, its last group is short;
+`certain_heads` are in every group.
 
-MOST_EACH and FULL follow from bytes under way and are not measured: FULL warps with two loads of 16 bytes a
-thread are 32 KB a multiprocessor. Units: a vector is what a thread loads of one head.
+HELD is what was fastest on an H200 of 1, 2, 4 and 8 heads with 4, 8 and 16 elements each (rotary embedding
+with and without norm, heads of 64, 128 and 256); FULL follows from bytes under way: 32 KB a multiprocessor.
+Units: a vector is what a thread loads of one head.
 """
 
 import cutlass.cute as cute
 
-MOST_EACH, FULL = 4, 32
+MOST_EACH, HELD, FULL = 4, 16, 32
 
 
 def group_count(each: int, *heads: int) -> int:
@@ -24,10 +25,10 @@ def group_count(each: int, *heads: int) -> int:
     return sum(-(-n // each) for n in heads)
 
 
-def heads_of_thread(tokens: int, vectors: int, multiprocessors: int, *heads: int) -> int:
-    """How many heads a thread has, a power of two up to MOST_EACH."""
+def heads_of_thread(tokens: int, vectors: int, elements: int, multiprocessors: int, *heads: int) -> int:
+    """How many heads a thread has, `elements` of each: a power of two up to MOST_EACH."""
     each = 1
-    while each < MOST_EACH:
+    while each < min(MOST_EACH, max(2, HELD // elements)):
         if tokens * group_count(2 * each, *heads) * vectors < 32 * FULL * multiprocessors:
             break
         each *= 2

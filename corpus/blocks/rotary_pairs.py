@@ -6,8 +6,10 @@
     (x, y) ← (x · cos - y · sin, x · sin + y · cos)
 
 A vector is `width` pairs. As halves that is two accesses of `width` elements, interleaved one of 2 · width:
-`pair_width` finds how many from what is known of extents, strides and addresses. A table of angles has rows
-of `rotary` numbers, all cosines before all sines, which is the layout of halves whatever the heads' is.
+`pair_width` finds how many from what is known of extents, strides and addresses. Of halves a kernel may want
+fewer (`most`) than an access could hold: a pair more is two elements more for each thread to keep. A table of
+angles has rows of `rotary` numbers, all cosines before all sines, which is the layout of halves whatever the
+heads' is.
 
 Units: elements; angles as cosine and sine. The rotation is in fp32 and rounds once.
 Source of the technique: rotary embeddings of GPT-NeoX (halves) and GPT-J (interleaved).
@@ -19,13 +21,14 @@ from cutlass import Float32
 from corpus.blocks.vector_width import vector_width
 
 
-def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
-    """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
+def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int, most: int = 8) -> tuple[int, int]:
+    """(pairs of a vector, elements that are aligned together); `facts` are in elements, and `most` pairs a
+    vector of halves. Host code."""
     if interleaved:
         aligned = vector_width(bits, rotary, *facts)
         return max(1, aligned // 2), aligned
     aligned = vector_width(bits, rotary // 2, *facts)
-    return aligned, aligned
+    return min(aligned, most), aligned
 
 
 def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple, stride: tuple):

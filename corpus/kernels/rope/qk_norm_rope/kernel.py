@@ -61,14 +61,15 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block rotary_pairs 56bb6b1f7b7b
-def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
-    """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
+# -- block rotary_pairs 930295fcbf5e
+def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int, most: int = 8) -> tuple[int, int]:
+    """(pairs of a vector, elements that are aligned together); `facts` are in elements, and `most` pairs a
+    vector of halves. Host code."""
     if interleaved:
         aligned = vector_width(bits, rotary, *facts)
         return max(1, aligned // 2), aligned
     aligned = vector_width(bits, rotary // 2, *facts)
-    return aligned, aligned
+    return min(aligned, most), aligned
 
 
 def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple, stride: tuple):
@@ -88,8 +89,8 @@ def rotated(x, y, rC: cute.Tensor):
 
 
 # -- end of rotary_pairs
-# -- block head_groups 8880ecd9e35b
-MOST_EACH, FULL = 4, 32
+# -- block head_groups a92bef09f0ad
+MOST_EACH, HELD, FULL = 4, 16, 32
 
 
 def group_count(each: int, *heads: int) -> int:
@@ -97,10 +98,10 @@ def group_count(each: int, *heads: int) -> int:
     return sum(-(-n // each) for n in heads)
 
 
-def heads_of_thread(tokens: int, vectors: int, multiprocessors: int, *heads: int) -> int:
-    """How many heads a thread has, a power of two up to MOST_EACH."""
+def heads_of_thread(tokens: int, vectors: int, elements: int, multiprocessors: int, *heads: int) -> int:
+    """How many heads a thread has, `elements` of each: a power of two up to MOST_EACH."""
     each = 1
-    while each < MOST_EACH:
+    while each < min(MOST_EACH, max(2, HELD // elements)):
         if tokens * group_count(2 * each, *heads) * vectors < 32 * FULL * multiprocessors:
             break
         each *= 2
@@ -158,6 +159,7 @@ def device_facts() -> tuple[int, int]:
 
 # -- end of device_facts
 
+MOST_PAIRS = 2  # of a vector of halves: with 8, registers leave room for too few warps
 POSITIONS = {"i32": Int32, "i64": Int64}
 
 
@@ -216,18 +218,27 @@ def qk_norm_rope_kernel(
             lane_copy(gX[None, None, None, at], rX[k], lane, vectors, lanes, True)
             lane_copy(gR[None, None, None, at], rR[k], lane, rests, lanes, True)
 
+    chunks, turns = cute.size(rT, mode=[2]), []  # weights and angles are one factor for all heads
+    for j in cutlass.range_constexpr(chunks):
+        u, v = [rW[None, i, j].load().to(Float32) + weight_bias for i in range(2)]
+        cosine, sine = [rT[None, i, j].load().to(Float32) for i in range(2)]
+        turns.append((u * cosine, v * sine, u * sine, v * cosine))
+    rest_weight = rRw.load().to(Float32) + weight_bias
     for k in cutlass.range_constexpr(each):
-        pairs, rest = rX[k].load().to(Float32), rR[k].load().to(Float32)
-        squares = [(x * x).reduce(cute.ReductionOp.ADD, 0.0, 0) for x in (pairs, rest)]
-        mean = lane_reduce(squares[0] + squares[1], operator.add, lanes) * (1.0 / head)
+        rest = rR[k].load().to(Float32)
+        squares, more = cute.zeros_like(rX[k][None, 0, 0], Float32), rest * rest
+        for j in cutlass.range_constexpr(2 * chunks):
+            x = rX[k][None, j % 2, j // 2].load().to(Float32)
+            squares = cute.math.fma(x, x, squares)
+        total = [s.reduce(cute.ReductionOp.ADD, 0.0, 0) for s in (squares, more)]
+        mean = lane_reduce(total[0] + total[1], operator.add, lanes) * (1.0 / head)
         scale = cute.math.rsqrt(mean + eps, fastmath=True)
-        for j in cutlass.range_constexpr(cute.size(rT, mode=[2])):
-            weights = [rW[None, i, j].load().to(Float32) + weight_bias for i in range(2)]
-            x, y = [rX[k][None, i, j].load().to(Float32) * scale * weights[i] for i in range(2)]
-            x, y = rotated(x, y, rT[None, None, j])
-            rX[k][None, 0, j].store(x.to(element))
-            rX[k][None, 1, j].store(y.to(element))
-        rR[k].store((rest * scale * (rRw.load().to(Float32) + weight_bias)).to(element))
+        for j in cutlass.range_constexpr(chunks):
+            x, y = [rX[k][None, i, j].load().to(Float32) * scale for i in range(2)]
+            a, b, c, d = turns[j]
+            rX[k][None, 0, j].store(cute.math.fma(x, a, -(y * b)).to(element))
+            rX[k][None, 1, j].store(cute.math.fma(x, c, y * d).to(element))
+        rR[k].store((rest * scale * rest_weight).to(element))
     if token < tokens:
         for k in cutlass.range_constexpr(each):
             if k < certain or k <= last:
@@ -278,9 +289,10 @@ def compile_qk_norm_rope(
     lanes, vectors, rests = 1, rotary // (2 * widths[0]), (head - rotary) // widths[1]
     while lanes < 32 and (lanes < vectors or 2 * lanes < rests):
         lanes *= 2
-    each = each or heads_of_thread(tokens, lanes, device[0], q_heads, k_heads)
+    elements = 2 * widths[0] * -(-vectors // lanes) + widths[1] * -(-rests // lanes)
+    each = each or heads_of_thread(tokens, lanes, elements, device[0], q_heads, k_heads)
     threads = tokens * group_count(each, q_heads, k_heads) * lanes
-    plan = each, lanes, warps_of_block(-(-threads // 32), device[0])
+    plan = each, lanes, min(2, warps_of_block(-(-threads // 32), device[0]))
     return _compiled(
         dtype, table_dtype, positions_dtype, (q_heads, k_heads, head, rotary), bool(interleaved), widths,
         plan, eps, weight_bias, device[1],
@@ -290,7 +302,7 @@ def compile_qk_norm_rope(
 def access_widths(dtype, table_dtype, interleaved, rotary, of_heads, of_table) -> tuple[int, int, int]:
     """(pairs of a vector, elements of heads and of the table that are aligned together), by what else they
     depend on (strides, addresses)."""
-    width, aligned = pair_width(ELEMENTS[dtype].width, rotary, interleaved, *of_heads)
+    width, aligned = pair_width(ELEMENTS[dtype].width, rotary, interleaved, *of_heads, most=MOST_PAIRS)
     return width, aligned, vector_width(ELEMENTS[table_dtype].width, width, *of_table)
 
 

@@ -59,14 +59,15 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block rotary_pairs 56bb6b1f7b7b
-def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
-    """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
+# -- block rotary_pairs 930295fcbf5e
+def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int, most: int = 8) -> tuple[int, int]:
+    """(pairs of a vector, elements that are aligned together); `facts` are in elements, and `most` pairs a
+    vector of halves. Host code."""
     if interleaved:
         aligned = vector_width(bits, rotary, *facts)
         return max(1, aligned // 2), aligned
     aligned = vector_width(bits, rotary // 2, *facts)
-    return aligned, aligned
+    return min(aligned, most), aligned
 
 
 def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple, stride: tuple):
@@ -86,8 +87,8 @@ def rotated(x, y, rC: cute.Tensor):
 
 
 # -- end of rotary_pairs
-# -- block head_groups 8880ecd9e35b
-MOST_EACH, FULL = 4, 32
+# -- block head_groups a92bef09f0ad
+MOST_EACH, HELD, FULL = 4, 16, 32
 
 
 def group_count(each: int, *heads: int) -> int:
@@ -95,10 +96,10 @@ def group_count(each: int, *heads: int) -> int:
     return sum(-(-n // each) for n in heads)
 
 
-def heads_of_thread(tokens: int, vectors: int, multiprocessors: int, *heads: int) -> int:
-    """How many heads a thread has, a power of two up to MOST_EACH."""
+def heads_of_thread(tokens: int, vectors: int, elements: int, multiprocessors: int, *heads: int) -> int:
+    """How many heads a thread has, `elements` of each: a power of two up to MOST_EACH."""
     each = 1
-    while each < MOST_EACH:
+    while each < min(MOST_EACH, max(2, HELD // elements)):
         if tokens * group_count(2 * each, *heads) * vectors < 32 * FULL * multiprocessors:
             break
         each *= 2
@@ -146,6 +147,7 @@ def device_facts() -> tuple[int, int]:
 
 # -- end of device_facts
 
+MOST_PAIRS = 4  # of a vector of halves: with 8, registers leave room for too few warps
 POSITIONS = {"i32": Int32, "i64": Int64}
 
 
@@ -241,7 +243,7 @@ def compile_rope(
     multiprocessors, capability = device
     widths = widths or access_widths(dtype, table_dtype, interleaved, rotary, (head,), ())
     vectors = rotary // (2 * widths[0])
-    each = each or heads_of_thread(tokens, vectors, multiprocessors, q_heads, k_heads)
+    each = each or heads_of_thread(tokens, vectors, 2 * widths[0], multiprocessors, q_heads, k_heads)
     threads = tokens * group_count(each, q_heads, k_heads) * vectors
     warps = warps_of_block(-(-threads // 32), multiprocessors)
     return _compiled(
@@ -253,7 +255,7 @@ def compile_rope(
 def access_widths(dtype, table_dtype, interleaved, rotary, of_heads, of_table) -> tuple[int, int, int]:
     """(pairs of a vector, elements of heads and of the table that are aligned together), by what else they
     depend on (strides, addresses)."""
-    width, aligned = pair_width(ELEMENTS[dtype].width, rotary, interleaved, *of_heads)
+    width, aligned = pair_width(ELEMENTS[dtype].width, rotary, interleaved, *of_heads, most=MOST_PAIRS)
     return width, aligned, vector_width(ELEMENTS[table_dtype].width, width, *of_table)
 
 

@@ -57,14 +57,15 @@ def device_pointer(x: Any, kind: type[Numeric], width: int) -> Any:
 
 
 # -- end of device_pointer
-# -- block rotary_pairs 56bb6b1f7b7b
-def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int) -> tuple[int, int]:
-    """(pairs of a vector, elements that are aligned together); `facts` are in elements. Host code."""
+# -- block rotary_pairs 930295fcbf5e
+def pair_width(bits: int, rotary: int, interleaved: bool, *facts: int, most: int = 8) -> tuple[int, int]:
+    """(pairs of a vector, elements that are aligned together); `facts` are in elements, and `most` pairs a
+    vector of halves. Host code."""
     if interleaved:
         aligned = vector_width(bits, rotary, *facts)
         return max(1, aligned // 2), aligned
     aligned = vector_width(bits, rotary // 2, *facts)
-    return aligned, aligned
+    return min(aligned, most), aligned
 
 
 def pair_view(pointer, rotary: int, width: int, interleaved: bool, shape: tuple, stride: tuple):
@@ -84,8 +85,8 @@ def rotated(x, y, rC: cute.Tensor):
 
 
 # -- end of rotary_pairs
-# -- block head_groups 8880ecd9e35b
-MOST_EACH, FULL = 4, 32
+# -- block head_groups a92bef09f0ad
+MOST_EACH, HELD, FULL = 4, 16, 32
 
 
 def group_count(each: int, *heads: int) -> int:
@@ -93,10 +94,10 @@ def group_count(each: int, *heads: int) -> int:
     return sum(-(-n // each) for n in heads)
 
 
-def heads_of_thread(tokens: int, vectors: int, multiprocessors: int, *heads: int) -> int:
-    """How many heads a thread has, a power of two up to MOST_EACH."""
+def heads_of_thread(tokens: int, vectors: int, elements: int, multiprocessors: int, *heads: int) -> int:
+    """How many heads a thread has, `elements` of each: a power of two up to MOST_EACH."""
     each = 1
-    while each < MOST_EACH:
+    while each < min(MOST_EACH, max(2, HELD // elements)):
         if tokens * group_count(2 * each, *heads) * vectors < 32 * FULL * multiprocessors:
             break
         each *= 2
@@ -144,6 +145,7 @@ def device_facts() -> tuple[int, int]:
 
 # -- end of device_facts
 
+MOST_PAIRS = 4  # of a vector of halves: with 8, registers leave room for too few warps
 INDICES = {"i32": Int32, "i64": Int64}
 
 
@@ -260,7 +262,7 @@ def access_widths(dtype, table_dtype, interleaved, head, rotary, facts, of_table
     if head % 2 or rotary % 2:
         raise ValueError(f"a head of {head} elements, {rotary} of which rotate, is not pairs")
     facts = (*facts, *((head,) if interleaved else (head // 2, (head - rotary) // 2)))
-    width, aligned = pair_width(ELEMENTS[dtype].width, rotary, interleaved, *facts)
+    width, aligned = pair_width(ELEMENTS[dtype].width, rotary, interleaved, *facts, most=MOST_PAIRS)
     return width, aligned, vector_width(ELEMENTS[table_dtype].width, width, *of_table)
 
 
@@ -271,7 +273,7 @@ def compile_rope_kv_append(
     """The compiled launcher; if not given, `widths` are the widest and `each` is `heads_of_thread`'s."""
     widths = widths or access_widths(dtype, table_dtype, interleaved, head, rotary, (), ())
     counts, vectors = (q_heads, kv_heads, kv_heads), head // (2 * widths[0])
-    each = each or heads_of_thread(tokens, vectors, device[0], *counts)
+    each = each or heads_of_thread(tokens, vectors, 2 * widths[0], device[0], *counts)
     threads = tokens * group_count(each, *counts) * vectors
     plan, types = (each, warps_of_block(-(-threads // 32), device[0])), (dtype, cache, table_dtype)
     model, ways = (q_heads, kv_heads, head, rotary, block_size), (bool(interleaved), bool(heads_first))
