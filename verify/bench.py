@@ -16,7 +16,7 @@ from verify.clocks import Watch, sm_mhz, throttled_by
 from verify.counts import CountFacts
 from verify.facts import BenchFacts, CeilingFacts, FirstCall, LaunchTiming, Timing
 from verify.flags import slowed
-from verify.floor import floor_of, impossible, least_us, moved
+from verify.floor import floor_of, impossible, least_us, moved, traffic_of
 from verify.inputs import generate
 from verify.judge import Outputs, judge, output_lanes
 from verify.rating import quantiles, rate, ratio_interval
@@ -114,7 +114,7 @@ def conclude(
 ) -> BenchFacts:
     """Facts from the child's raw samples (bench_jobs.bench) and the GPU's states meanwhile."""
     raw = reply["raw"]
-    volume = sum(moved(job.spec, resolved))
+    volume = traffic_of(job.spec, resolved, job.counts).total
     ratio, low, high = ratio_interval(raw["original"], raw["port"])
     port, original = timing(raw["port"], volume), timing(raw["original"], volume)
     notes = _Notes(list(raw["notes"]), doubtful=raw["gaps"])
@@ -216,9 +216,9 @@ def _fault(
             )
             return Status.WRONG_VALUES, "CP9105", message
     if facts.floor is not None and impossible(facts.floor, facts.port.median_us):
+        size = sum(traffic_of(job.spec, resolved, job.counts).certain)
         message = (
-            f"case {facts.case}: port {facts.port.median_us:.2f} us; "
-            f"{facts.floor.read_bytes + facts.floor.written_bytes} bytes at "
+            f"case {facts.case}: port {facts.port.median_us:.2f} us; {size} bytes at "
             f"{facts.floor.gbytes_per_s:.0f} GB/s take {facts.floor.impossible_us:.2f} us or more"
         )
         return Status.WRONG_VALUES, "CP9105", message
