@@ -15,7 +15,7 @@ from verify.inputs import Bytes, lanes, view
 from verify.judge import output_lanes
 from verify.options import Options
 from verify.original_side import build_original
-from verify.parity import Reference
+from verify.right_values import Reference
 from verify.sides import ChildSide, Inputs, Role, SideError
 from verify.spec import Spec
 from verify.spec_file import load_spec
