@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from verify.bench_values import References, difference
 from verify.clocks import Watch, sm_mhz, throttled_by
 from verify.counts import CountFacts
 from verify.facts import BenchFacts, CeilingFacts, FirstCall, LaunchTiming, Timing
 from verify.flags import slowed
-from verify.floor import floor_of, impossible, least_us, moved
+from verify.floor import floor_of, impossible, least_us, moved, traffic_of
 from verify.inputs import generate
-from verify.judge import Outputs, judge, output_lanes
+from verify.judge import Outputs
 from verify.rating import quantiles, rate, ratio_interval
 from verify.resolve import Resolved, resolve
 from verify.sides import ORIGINAL, ChildSide, Inputs, SideError, read_outputs
 from verify.spec import Case, Spec
-from verify.unordered import CountError, MisfitError, Order
 from verify.verdict import StageResult, Status
 
 _BENCH_SECONDS = 300.0
@@ -114,7 +114,7 @@ def conclude(
 ) -> BenchFacts:
     """Facts from the child's raw samples (bench_jobs.bench) and the GPU's states meanwhile."""
     raw = reply["raw"]
-    volume = sum(moved(job.spec, resolved))
+    volume = traffic_of(job.spec, resolved, job.counts).total
     ratio, low, high = ratio_interval(raw["original"], raw["port"])
     port, original = timing(raw["port"], volume), timing(raw["original"], volume)
     notes = _Notes(list(raw["notes"]), doubtful=raw["gaps"])
@@ -185,23 +185,14 @@ def _fault(
     facts: BenchFacts,
     resolved: Resolved,
     reply: Mapping[str, Any],
+    inputs: Inputs,
     outputs: dict[str, list[Outputs]],
+    references: References | None,
 ) -> tuple[Status, str, str] | None:
     """Why this case's times are those of no right launch, or None."""
     raw = reply["raw"]
-    looked = [("", "")] if job.order_dependent else [("", ""), ("last_", "a call after the timed ones: ")]
-    for which, words in looked:
-        order = Order(job.spec, resolved)
-        first, *others = outputs[f"{which}original"]
-        try:
-            wanted = [order.begin(first), *(order.original(o, 0) for o in others)]
-            got = [order.port(o, 0) for o in outputs[f"{which}port"]]
-        except (CountError, MisfitError) as e:
-            return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {words}{e}"
-        for arg, lane in output_lanes(job.spec):
-            found = judge(arg, lane, got, wanted, job.spec.tolerance, None, job.order_dependent)
-            if found.code is not None:
-                return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {words}{found.message}"
+    if differs := difference(job.spec, resolved, inputs, outputs, job.order_dependent, references):
+        return Status.WRONG_VALUES, "CP9103", f"case {facts.case}: {differs}"
     nodes = raw["nodes"].get("port", raw["launches"])
     if nodes < raw["launches"]:
         message = f"case {facts.case}: {raw['launches']} calls of the port made {nodes} launches"
@@ -216,9 +207,9 @@ def _fault(
             )
             return Status.WRONG_VALUES, "CP9105", message
     if facts.floor is not None and impossible(facts.floor, facts.port.median_us):
+        size = sum(traffic_of(job.spec, resolved, job.counts).certain)
         message = (
-            f"case {facts.case}: port {facts.port.median_us:.2f} us; "
-            f"{facts.floor.read_bytes + facts.floor.written_bytes} bytes at "
+            f"case {facts.case}: port {facts.port.median_us:.2f} us; {size} bytes at "
             f"{facts.floor.gbytes_per_s:.0f} GB/s take {facts.floor.impossible_us:.2f} us or more"
         )
         return Status.WRONG_VALUES, "CP9105", message
@@ -226,9 +217,15 @@ def _fault(
 
 
 def _measure(
-    job: BenchJob, case: Case, resolved: Resolved, port: ChildSide, ceilings: Ceilings, first: bool
+    job: BenchJob,
+    case: Case,
+    resolved: Resolved,
+    port: ChildSide,
+    ceilings: Ceilings,
+    references: References | None,
+    first: bool,
 ) -> Measured:
-    """Time one case. SideError."""
+    """Time one case, then look at what it left. SideError."""
     with tempfile.TemporaryDirectory(prefix="cuteport-in-") as folder:
         inputs = Inputs(generate(job.spec, resolved, job.seed, "spec"), Path(folder))
         out = tempfile.mkdtemp(dir=port.child.scratch)
@@ -248,10 +245,10 @@ def _measure(
         outputs: dict[str, list[Outputs]] = {
             side: [read_outputs(f, Path(out)) for f in files] for side, files in reply["outputs"].items()
         }
-    raw = reply["raw"]
-    states = watch.seen.between(raw["began"], raw["ended"])
-    facts = conclude(job, case, resolved, reply, states, ceilings())
-    return Measured(facts, _fault(job, facts, resolved, reply, outputs))
+        raw = reply["raw"]
+        states = watch.seen.between(raw["began"], raw["ended"])
+        facts = conclude(job, case, resolved, reply, states, ceilings())
+        return Measured(facts, _fault(job, facts, resolved, reply, inputs, outputs, references))
 
 
 def first_build(place: str, arch: str, timeout: float) -> tuple[float | None, str]:
@@ -264,8 +261,15 @@ def first_build(place: str, arch: str, timeout: float) -> tuple[float | None, st
     return float(reply["build_us"]), ""
 
 
-def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings, build: Build) -> StageResult:
-    """Time both sides in the port's process, which has passed parity. Nothing else may use the GPU now."""
+def run_bench(
+    job: BenchJob,
+    port: ChildSide,
+    ceilings: Ceilings,
+    build: Build,
+    references: References | None = None,
+) -> StageResult:
+    """Time both sides in the port's process, which has passed parity. Nothing else may use the GPU now;
+    `references` begins and ends between the times of two cases."""
     start = time.monotonic()
 
     def result(
@@ -289,7 +293,7 @@ def run_bench(job: BenchJob, port: ChildSide, ceilings: Ceilings, build: Build) 
         load = {"do": "load_original", "target": port.load["target"], "cubin": str(job.cubin)}
         port.ask({**load, "names": dict(job.names)}, _BENCH_SECONDS)
         main, *others = [
-            _measure(job, case, resolved, port, ceilings, first=case is chosen[0][0])
+            _measure(job, case, resolved, port, ceilings, references, first=case is chosen[0][0])
             for case, resolved in chosen
         ]
     except SideError as e:

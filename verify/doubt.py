@@ -23,9 +23,9 @@ from verify.inputs import Lane, decode, generate, view
 from verify.judge import Outputs, bits, judge, output_lanes
 from verify.levels import DEFAULT
 from verify.notes import in_words
-from verify.parity import Reference
 from verify.plan import Run, plan, too_large
 from verify.resolve import resolve
+from verify.right_values import Reference
 from verify.sides import Inputs, Side, SideError, SideRan
 from verify.spec import Spec
 from verify.unordered import CountError, MisfitError, Order

@@ -287,18 +287,22 @@ class CeilingFacts(Strict):
         return max(self.read_gbytes_per_s, self.copy_gbytes_per_s, self.fill_gbytes_per_s)
 
 
+CountedBy = Literal["spec", "spec, by shares", "emulator"]
+
+
 class FloorFacts(Strict):
     """The least time that a launch can take, `floor_us`, and which share of it each side reaches.
 
     The bytes are those that the spec's buffers hold, or those that the emulator saw the original touch in
-    this case, at the fastest rate of the ceilings; the arithmetic is the emulator's count of the original's
-    floating-point instructions, at one instruction per lane and cycle. `impossible_us` leaves out what the L2
-    may have kept: no launch can be faster.
+    this case, at the fastest rate of the ceilings; "spec, by shares" where it saw it touch some buffers only
+    in part, in another case, and the same shares are taken here. The arithmetic is the emulator's count of
+    the original's floating-point instructions, at one instruction per lane and cycle. `impossible_us` leaves
+    out what the L2 may have kept, and buffers that were touched in part: no launch can be faster.
     """
 
     read_bytes: int
     written_bytes: int
-    counted_by: Literal["spec", "emulator"]
+    counted_by: CountedBy
     gbytes_per_s: float
     memory_us: float
     float_instructions: int | None = None

@@ -2,28 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil
 
-from verify.counts import CountFacts
-from verify.facts import CeilingFacts, FloorFacts
-from verify.resolve import Resolved
+from verify.counts import CountFacts, Moved
+from verify.facts import CeilingFacts, CountedBy, FloorFacts
+from verify.resolve import Resolved, resolve
 from verify.spec import Spec
+from verify.spec_args import BufferArg
 
 # A rate measured on a large copy is not the last word: what comes closer to the device's limit than this
 # share above it is no impossible time.
 _MARGIN = 0.05
 
 
-def moved(spec: Spec, resolved: Resolved, unread: Collection[str] = ()) -> tuple[int, int]:
-    """Bytes (read, written) by one launch, as the spec has it: inputs once, outputs once, inout both, but
-    for those `unread`. Scratch memory may stay in caches: none of it."""
-    read = written = 0
-    for a in spec.buffers:
-        size = resolved.elems[a.name] * a.element_bytes
-        read += size if a.role in ("in", "inout") and a.name not in unread else 0
-        written += size if a.compared else 0
-    return read, written
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes that one launch moves: the best estimate, and those (read, written) that no right launch can do
+    without."""
+
+    read: int
+    written: int
+    certain: tuple[int, int]
+    counted_by: CountedBy
+
+    @property
+    def total(self) -> int:
+        return self.read + self.written
+
+
+def moved(spec: Spec, resolved: Resolved) -> tuple[int, int]:
+    """Bytes (read, written) by one launch, as the spec has it: inputs once, outputs once, inout both. Scratch
+    memory may stay in caches: none of it."""
+    read = sum(_size(a, resolved) for a in spec.buffers if _is_read(a))
+    return read, sum(_size(a, resolved) for a in spec.buffers if a.compared)
+
+
+def traffic_of(spec: Spec, resolved: Resolved, counts: CountFacts | None) -> Traffic:
+    """Bytes of one launch: as the emulator counted them where it ran the original in this case; else as the
+    spec has them, but of a buffer that the original touched only in part in the case that was counted, the
+    same share of it. That share is a guess here, so nothing of such a buffer is certain."""
+    seen = counts.original.traffic if counts is not None else {}
+    if counts is not None and seen and counts.case == resolved.case.name:
+        read, written = sum(m.read for m in seen.values()), sum(m.written for m in seen.values())
+        return Traffic(read, written, (read, written), "emulator")
+    there = _counted_in(spec, counts)
+
+    def shares(touched: Callable[[Moved], int], kept: Callable[[BufferArg], bool]) -> list[_Part]:
+        return [(_size(a, resolved), _share_of(a, touched, seen, there)) for a in spec.buffers if kept(a)]
+
+    reads = shares(lambda m: m.read, _is_read)
+    writes = shares(lambda m: m.written, lambda a: a.compared)
+    read, written = (sum(int(size * share) for size, share in side) for side in (reads, writes))
+    whole_read, whole_written = (sum(n for n, share in side if share == 1) for side in (reads, writes))
+    in_part = any(share < 1 for _, share in (*reads, *writes))
+    return Traffic(read, written, (whole_read, whole_written), "spec, by shares" if in_part else "spec")
+
+
+_Part = tuple[int, Fraction]  # the bytes of a buffer, and the share of them that is touched
+
+
+def _is_read(arg: BufferArg) -> bool:
+    return arg.role in ("in", "inout")
+
+
+def _size(arg: BufferArg, resolved: Resolved) -> int:
+    return resolved.elems[arg.name] * arg.element_bytes
+
+
+def _counted_in(spec: Spec, counts: CountFacts | None) -> Resolved | None:
+    """The case in which the emulator counted."""
+    found = next((c for c in spec.case if counts is not None and c.name == counts.case), None)
+    return None if found is None else resolve(spec, found)
+
+
+def _share_of(
+    arg: BufferArg, touched: Callable[[Moved], int], seen: Mapping[str, Moved], there: Resolved | None
+) -> Fraction:
+    """The share of a buffer's bytes that the original touched where it was counted; 1 where it was not.
+
+    An inout buffer of which nothing is read is among them: a kernel that scales its own sums is drafted as
+    one, and a port may keep those in registers."""
+    size = 0 if there is None else _size(arg, there)
+    if arg.name not in seen or not size:
+        return Fraction(1)
+    return min(Fraction(1), Fraction(touched(seen[arg.name]), size))
 
 
 def floor_of(
@@ -39,25 +104,22 @@ def floor_of(
     original_us: float,
 ) -> FloorFacts:
     """The floor of one case, of which a sample was `launches` launches over `sets` sets of buffers."""
-    read, written = moved(spec, resolved, _unread(spec, counts))
+    traffic = traffic_of(spec, resolved, counts)
     counted = counts.original if counts is not None and counts.case == resolved.case.name else None
-    if counted is not None and counted.traffic:
-        read = sum(m.read for m in counted.traffic.values())
-        written = sum(m.written for m in counted.traffic.values())
     per_us = ceilings.gbytes_per_s * 1000.0
-    memory = (read + written) / per_us
+    memory = traffic.total / per_us
     floats = counted.classes.get("float", 0) if counted is not None else None
     # A fused multiply-add is two operations; the rate of instructions is half that of operations.
     arithmetic = None if floats is None else floats / (ceilings.fma_tflops * 1e6 / 2)
     least = max(memory, arithmetic or 0.0)
-    impossible = least_bytes(read, written, launches, sets, l2) / per_us * (1 - _MARGIN)
+    impossible = least_bytes(*traffic.certain, launches, sets, l2) / per_us * (1 - _MARGIN)
     note = ""
     if original_us < impossible:
         note = "the original is under it too: it does not touch all bytes of its buffers in this case"
     return FloorFacts(
-        read_bytes=read,
-        written_bytes=written,
-        counted_by="spec" if counted is None else "emulator",
+        read_bytes=traffic.read,
+        written_bytes=traffic.written,
+        counted_by=traffic.counted_by,
         gbytes_per_s=ceilings.gbytes_per_s,
         memory_us=round(memory, 4),
         float_instructions=floats,
@@ -68,14 +130,6 @@ def floor_of(
         original_share=_share(least, original_us),
         note=note,
     )
-
-
-def _unread(spec: Spec, counts: CountFacts | None) -> set[str]:
-    """Inout buffers of which the original, where it was counted, read nothing that it had not written: a
-    kernel that scales its own sums is drafted as one, and a port may keep them in registers."""
-    seen = counts.original.traffic if counts is not None else {}
-    inout = {a.name for a in spec.buffers if a.role == "inout"}
-    return {name for name, m in seen.items() if name in inout and m.written and not m.read}
 
 
 def _share(floor: float, us: float) -> float:

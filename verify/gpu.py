@@ -22,9 +22,10 @@ from verify.levels import below
 from verify.mutate.trial import Comparison, compare, with_mutants
 from verify.options import Options
 from verify.original_side import BuiltOriginal, build_original
-from verify.parity import Reference, not_compared, run_parity
+from verify.parity import not_compared, run_parity
 from verify.plan import Run, plan
-from verify.references import reference_for
+from verify.references import own_reference, reference_for
+from verify.right_values import Reference
 from verify.sanitized import Sanitizing, Subject
 from verify.sides import ORIGINAL, PORT, ChildSide, SideError
 from verify.spec import Spec
@@ -152,6 +153,7 @@ def on_gpu(
                 port,
                 lambda: ceilings(gpu.arch, matrix),
                 lambda: first_build(place, gpu.arch, options.timeout),
+                lambda: own_reference(target, spec, options, gpu.arch),
             )
         return [*done, bench]
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from verify import questions
 from verify.culprit import in_words as culprits
@@ -28,6 +27,7 @@ from verify.parity_sides import (
 )
 from verify.plan import Device, Run, too_large
 from verify.resolve import Resolved, resolve
+from verify.right_values import Doubles, Reference, fits, right_values
 from verify.sides import Inputs, Side, SideError
 from verify.spec import Spec
 from verify.spec_args import BufferArg
@@ -36,11 +36,7 @@ from verify.telling import odd_ones_move
 from verify.unordered import Order, free_lanes
 from verify.verdict import StageResult, Status
 
-# Above this many elements in one case reference.py is left out: float64 copies of everything take minutes.
-# The original in double runs where the original does, and only the copies are to be made.
-_REFERENCE_ELEMENTS, _DOUBLE_ELEMENTS = 1 << 25, 1 << 28
 _UNREFERENCED = frozenset({"special", "tiny"})  # values that float64 treats otherwise
-Reference = Callable[[str, Inputs], dict[str, npt.NDArray[np.float64]]]
 
 
 def run_parity(
@@ -149,11 +145,14 @@ def _one(
             record(False, str(e))
             return
         state.launched += 1
-        expected: dict[str, npt.NDArray[np.float64]] = {}
-        most = _DOUBLE_ELEMENTS if spec.tolerance.rule == "double" else _REFERENCE_ELEMENTS
-        fits = sum(resolved.elems.values()) <= most
-        if reference is not None and run.values not in _UNREFERENCED and fits:
-            expected = order.reference(_expected(spec, run, reference, inputs, wanted))
+        expected: dict[str, Doubles] = {}
+        small = fits(spec, resolved)
+        if reference is not None and run.values not in _UNREFERENCED and small:
+            try:
+                right = right_values(spec, run.case.name, reference, inputs, wanted[0])
+            except SideError as e:
+                raise Verdicted("CP7019", f"{run}: {e.message}") from e
+            expected = order.reference(right)
         _never_launched(spec, run, inputs, got, wanted)
         _scratch(spec, run, inputs, got, wanted, state)
         for arg, lane in output_lanes(spec):
@@ -175,7 +174,7 @@ def _one(
         return
     notes = [why] if why else []
     if reference is not None and not expected:
-        notes.append("no fp64 reference here" + ("" if fits else ": too large"))
+        notes.append("no fp64 reference here" + ("" if small else ": too large"))
     record(not why, "; ".join(notes))
 
 
@@ -209,20 +208,6 @@ def _scratch(
             state.restored.discard(arg.name)
         if not all(np.array_equal(o[arg.name], before) for o in got):
             state.left.setdefault(arg.name, str(run))
-
-
-def _expected(
-    spec: Spec, run: Run, reference: Reference, inputs: Inputs, wanted: list[Outputs]
-) -> dict[str, npt.NDArray[np.float64]]:
-    try:
-        found = reference(run.case.name, inputs)
-    except SideError as e:
-        raise Verdicted("CP7019", f"{run}: {e.message}") from e
-    for arg, lane in output_lanes(spec):
-        count = len(wanted[0][arg.name]) // lane.stride
-        if lane.name in found and len(found[lane.name]) != count:
-            raise Verdicted("CP7019", f"{run}: {lane.name} has {len(found[lane.name])} elements, not {count}")
-    return found
 
 
 def _never_launched(spec: Spec, run: Run, inputs: Inputs, got: list[Outputs], wanted: list[Outputs]) -> None:

@@ -15,8 +15,8 @@ from verify.inputs import Bytes, lanes, view
 from verify.judge import output_lanes
 from verify.options import Options
 from verify.original_side import build_original
-from verify.parity import Reference
-from verify.sides import ChildSide, Inputs, Role, SideError
+from verify.right_values import Reference
+from verify.sides import ORIGINAL, ChildSide, Inputs, Role, SideError
 from verify.spec import Spec
 from verify.spec_file import load_spec
 
@@ -36,6 +36,16 @@ def reference_for(
         yield _from_file(numbers, target, options)
     else:
         yield None
+
+
+@contextmanager
+def own_reference(target: Path, spec: Spec, options: Options, arch: str) -> Iterator[Reference | None]:
+    """As reference_for, on the GPU, in children that end with it: what is timed next has the GPU alone."""
+    with (
+        closing(ChildSide(ORIGINAL, {}, arch, options.timeout)) as numbers,
+        reference_for(target, spec, options, numbers, ORIGINAL, arch) as reference,
+    ):
+        yield reference
 
 
 def _from_file(child: ChildSide, target: Path, options: Options) -> Reference:

@@ -13,7 +13,9 @@ from tests.adversarial.candidates import CHEATS, HOME, RIGHT, WAYS, Candidate, t
 from verify import run
 from verify.environment import find_gpu
 from verify.flags import given
+from verify.floor import traffic_of
 from verify.options import Options
+from verify.resolve import resolve
 from verify.run import verify_targets
 from verify.spec_file import load_spec
 from verify.static import check_static
@@ -109,6 +111,19 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
 @pytest.mark.parametrize("candidate", by_name(RIGHT))
 def test_the_emulator_lets_right_ports_pass(candidate: Candidate, right: dict[str, Verdict]) -> None:
     assert outcome(right[candidate.name]) == "PASSED", right[candidate.name].proven
+
+
+@pytest.mark.dsl
+def test_what_row_7_leaves_undone_can_still_be_told(right: dict[str, Verdict]) -> None:
+    """A buffer that the original touches in part forbids no time: of this kernel it touches all."""
+    (cheat,) = (c for c in CHEATS if c.name == "skips_what_is_done")
+    chosen = next(c for c in RIGHT if c.base == cheat.base and not {"spec", "device"} & set(c.edits))
+    parity = right[chosen.name].stage("parity")
+    assert parity is not None and parity.parity is not None
+    assert parity.parity.counts is not None
+    spec = load_spec(Path(right[chosen.name].target))
+    large = spec.case[-1].model_copy(update={"name": "large", "sizes": {"n": 1 << 25}})
+    assert traffic_of(spec, resolve(spec, large), parity.parity.counts).certain == (1 << 28, 1 << 27)
 
 
 # on a GPU: python3 -m pytest tests/adversarial -m gpu

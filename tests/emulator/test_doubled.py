@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verify import parity
+from verify import right_values
 from verify.doubled import DoubleError, doubled, widen
 from verify.options import Options
 from verify.run import verify_target
@@ -110,7 +110,7 @@ def test_an_original_that_has_no_double_is_told(tmp_path: Path) -> None:
 def test_a_case_too_large_for_a_reference_by_hand_still_has_one_in_double(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parity, "_REFERENCE_ELEMENTS", 100)
+    monkeypatch.setattr(right_values, "_REFERENCE_ELEMENTS", 100)
     for rule, keep, why in (("double", False, False), ("fp64", True, True)):
         stage = judged(tmp_path / rule, "softmax_rows", rule, keep).stage("parity")
         assert stage is not None and stage.parity is not None

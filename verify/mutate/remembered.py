@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from verify.parity import Reference
+from verify.right_values import Reference
 from verify.sides import Inputs, Side, SideError, SideRan
 
 _MOST_BYTES = 1 << 26  # outputs of one run that are kept

@@ -15,10 +15,11 @@ from verify.mutate.generate import choose, mutants
 from verify.mutate.remembered import Remembered, remembered
 from verify.mutate.score import Ruling, facts_of, judged
 from verify.options import Mutate, Options
-from verify.parity import Reference, run_parity
+from verify.parity import run_parity
 from verify.plan import Device, Run
 from verify.portcall import known_when_compiled
 from verify.resolve import resolve
+from verify.right_values import Reference
 from verify.sides import ChildSide, Inputs, Side, SideError, SideRan
 from verify.spec import Spec
 from verify.static import check_static

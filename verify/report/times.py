@@ -62,19 +62,23 @@ def roof(bench: BenchFacts) -> Markup:
     return roofline(done / moved, rates, floor.gbytes_per_s * 1e3, peak, names)
 
 
+_SOURCES = {
+    "spec": "the spec says",
+    "spec, by shares": "the spec says, of some buffers the share that was touched in another case",
+    "emulator": "the emulator says",
+}
+
+
 def floors(bench: BenchFacts) -> list[tuple[str, str]]:
     """What the least time comes from, and the shares of it."""
     floor = getattr(bench, "floor", None)
     if floor is None:
         return []
     reached = f"the original reaches {share(floor.original_share)}, the port {share(floor.port_share)}"
-    source = "spec" if floor.counted_by == "spec" else "emulator"
+    rate = f"{micros(floor.memory_us)} µs at {floor.gbytes_per_s:.0f} GB/s"
     made = [
         ("least time", f"{micros(floor.floor_us)} µs; {reached}"),
-        (
-            "for memory",
-            f"{micros(floor.memory_us)} µs at {floor.gbytes_per_s:.0f} GB/s, bytes as the {source} says",
-        ),
+        ("for memory", f"{rate}, bytes as {_SOURCES[floor.counted_by]}"),
     ]
     if floor.arithmetic_us is not None:
         instructions = figure(floor.float_instructions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,17 @@ def saxpy_kernel(_grid: Any, _block: Any, values: list[bytes]) -> None:
     x, y = (floats(int.from_bytes(v, "little"), n) for v in values[2:])
     with np.errstate(invalid="ignore"):
         y[:] = a * x + y
+
+
+def off_by(share: float) -> Callable[[Any, Any, list[bytes]], None]:
+    """The kernel with a relative error."""
+
+    def kernel(grid: Any, block: Any, values: list[bytes]) -> None:
+        saxpy_kernel(grid, block, values)
+        y = floats(int.from_bytes(values[3], "little"), int.from_bytes(values[0], "little", signed=True))
+        y[:] = y * np.float32(1 + share)
+
+    return kernel
 
 
 def original_side(driver: FakeDriver, target: Path, symbol: str = "k") -> InProcessSide:

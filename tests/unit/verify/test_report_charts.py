@@ -114,7 +114,7 @@ def test_ratios_are_ordered_and_on_their_side_of_one() -> None:
     assert low < even < high
 
 
-def bench(**floor: float) -> SimpleNamespace:
+def bench(**floor: float | str) -> SimpleNamespace:
     def side(median: float) -> SimpleNamespace:
         steps = [median + k for k in range(-10, 11)]
         return SimpleNamespace(median_us=median, p10_us=median - 8, p90_us=median + 8, quantiles=steps)
@@ -171,6 +171,12 @@ def test_floors_and_clocks_in_words() -> None:
         ("for memory", "100.0 µs at 4000 GB/s, bytes as the spec says"),
         ("for arithmetic", "25.00 µs for 8.00e+08 float instructions"),
     ]
+    for source, told in (
+        ("emulator", "the emulator says"),
+        ("spec, by shares", "the spec says, of some buffers the share that was touched in another case"),
+    ):
+        memory = dict(times.floors(bench(counted_by=source)))["for memory"]  # type: ignore[arg-type]
+        assert memory == f"100.0 µs at 4000 GB/s, bytes as {told}"
     assert times.clocks(bench()) == [  # type: ignore[arg-type]
         page.Pair("first call: build", "", "2.10\u00a0s"),
         page.Pair("first call: launch", "", "800\u00a0µs"),

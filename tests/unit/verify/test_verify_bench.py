@@ -17,6 +17,7 @@ from saxpy_target import SPEC, write_target
 from verify import bench_jobs, environment, timing
 from verify.bench import BenchJob, first_build, run_bench, timed_cases
 from verify.ceiling_kernels import measure_ceilings
+from verify.counts import CountFacts, counts_of
 from verify.device import CudaDevice
 from verify.facts import BenchFacts, CeilingFacts
 from verify.flags import slowed
@@ -280,6 +281,32 @@ def test_faster_than_the_device_can_move_the_bytes(driver: FakeDriver, tmp_path:
     both = measured(driver, tmp_path / "both", spec, slow)
     assert both.status is Status.PASSED, both.message
     assert "the original is under it too" in (facts_of(both).floor or floor).note
+
+
+@pytest.mark.parametrize(
+    ("y", "us", "size", "told"),
+    # bytes of y that are (read, written) of 4000; bytes of a larger launch, and what forbids its time
+    [
+        ((4000, 4000), 6.0, 480_000, "480000 bytes at 40 GB/s take"),
+        ((0, 2000), 6.0, 240_000, ""),
+        ((0, 2000), 2.0, 240_000, "160000 bytes at 40 GB/s take"),
+    ],
+)
+def test_a_cache_of_which_half_is_written_has_no_impossible_time_nor_impossible_rate(
+    driver: FakeDriver, tmp_path: Path, y: tuple[int, int], us: float, size: int, told: str
+) -> None:
+    spec = SPEC.replace("n = 1009", "n = 40000").replace("sizes = { n = 1 }", "sizes = { n = 1000 }")
+    rates = {"read_gbytes_per_s": 40, "copy_gbytes_per_s": 38, "fill_gbytes_per_s": 30}
+    side = counts_of({"st.global.f32": 1}, {"x": (4000, 0), "y": y})
+    counts = CountFacts(case="one", original=side, port=side)
+    driver.seconds = {"k": lambda: 2e-5, "port": lambda: us * 1e-6}  # all bytes take 12 us
+    got = measured(driver, tmp_path / "t", spec, (CEILINGS.model_copy(update=rates), ""), counts=counts)
+    assert got.code == ("CP9105" if told else None), got.message
+    assert told in got.message
+    facts = facts_of(got)
+    assert facts.floor is not None
+    assert facts.bytes_per_launch == facts.floor.read_bytes + facts.floor.written_bytes == size
+    assert facts.port.gbytes_per_s == pytest.approx(size / us / 1e3)
 
 
 def test_a_clock_that_is_false_for_both_sides_is_told_by_a_kernel_of_known_bytes(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from saxpy_target import write_target
+from saxpy_target import SPEC, write_target
 from test_verify_bench import BENCH_PORT
 
 from verify import gpu
@@ -18,7 +19,7 @@ from verify.gpu import Quiet, on_gpu
 from verify.options import Options
 from verify.sides import ChildSide
 from verify.spec_file import load_spec
-from verify.verdict import Status
+from verify.verdict import StageResult, Status
 
 HERE = Path(__file__).parent
 # Loaded by every Python that finds it on its path at start.
@@ -32,6 +33,7 @@ fake = FakeDriver()
 fake.kernels["k"] = fake.kernels["port"] = ([4, 4, 8, 8], saxpy_kernel)
 cuda.bindings.driver = fake
 """
+REFERENCE = "def reference(args, sizes):\n    return {'y': args['a'] * args['x'].astype('f8') + args['y']}\n"
 FACTS = CompileFacts(
     arch="sm_90a",
     compile_seconds=0,
@@ -66,14 +68,33 @@ def stages(folder: Path, port: str, reference: str = "", timeout: float = 60.0):
 
 
 def test_a_right_port_passes_both_stages(tmp_path: Path) -> None:
-    reference = (
-        "def reference(args, sizes):\n    return {'y': args['a'] * args['x'].astype('f8') + args['y']}\n"
-    )
-    parity, bench = stages(tmp_path / "t", BENCH_PORT, reference)
+    parity, bench = stages(tmp_path / "t", BENCH_PORT, REFERENCE)
     assert parity.status is Status.PASSED, parity.message
     assert bench.status is Status.PASSED, bench.message
     assert parity.parity is not None
     assert "fp64" in parity.parity.rule
+
+
+def test_timed_outputs_are_judged_by_the_reference_that_parity_went_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The original is off by more than a float32's own tolerance, the port is exact."""
+    site = tmp_path / "site/sitecustomize.py"
+    inexact = "import in_process\nfake.kernels['k'] = ([4, 4, 8, 8], in_process.off_by(1e-4))\n"
+    site.write_text(site.read_text() + inexact)
+    # without a range of their own, buffers get values too that parity asks no reference for
+    ranged = SPEC.replace('elems = "n"', 'elems = "n"\nlow = 0.5\nhigh = 2.0')
+
+    def last(folder: Path) -> StageResult:
+        target = write_target(folder, BENCH_PORT, ranged)
+        (target / "reference.py").write_text(REFERENCE)
+        return on_gpu(target, load_spec(target), FAKE, Options(timeout=60.0), Quiet())[-1]
+
+    got = last(tmp_path / "t")
+    assert (got.stage, got.status, got.code) == ("bench", Status.PASSED, None), got.message
+    monkeypatch.setattr(gpu, "own_reference", lambda *_: nullcontext(None))
+    bare = last(tmp_path / "bare")
+    assert (bare.stage, bare.status, bare.code) == ("bench", Status.WRONG_VALUES, "CP9103"), bare.message
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,18 @@ CEILINGS = CeilingFacts(
 MB = 1 << 20
 
 
-def floored(tmp_path: Path, counts: CountFacts | None = None, original_us: float = 20.0) -> FloorFacts:
-    spec = load_spec(write_target(tmp_path / "t", "", SPEC.replace("n = 1009", "n = 1000000")))
+def floored(
+    tmp_path: Path,
+    counts: CountFacts | None = None,
+    original_us: float = 20.0,
+    port_us: float = 16.0,
+    spec_text: str = SPEC,
+) -> FloorFacts:
+    spec = load_spec(write_target(tmp_path / "t", "", spec_text.replace("n = 1009", "n = 1000000")))
     resolved = resolve(spec, spec.case[-1])
     return floor_of(
         spec, resolved, CEILINGS, counts,
-        launches=4, sets=8, l2=MB, port_us=16.0, original_us=original_us,
+        launches=4, sets=8, l2=MB, port_us=port_us, original_us=original_us,
     )  # fmt: skip
 
 
@@ -56,7 +62,9 @@ def test_what_the_emulator_counted_in_this_case_comes_first(tmp_path: Path) -> N
     # 1e8 instructions at 5e12 per second
     assert (got.memory_us, got.arithmetic_us, got.floor_us) == (1.0005, 20.0, 20.0)
     other = floored(tmp_path / "o", CountFacts(case="one", original=side, port=side))
-    assert other.counted_by == "spec"
+    # there y is not read: of another case that alone is told
+    assert (other.read_bytes, other.written_bytes) == (4_000_000, 4_000_000)
+    assert (other.counted_by, other.arithmetic_us) == ("spec, by shares", None)
 
 
 @pytest.mark.parametrize(("read", "want"), [(0, 4_000_000), (500, 8_000_000)])
@@ -66,6 +74,60 @@ def test_an_inout_buffer_that_is_read_only_after_it_was_written_is_not_moved_in(
     side = counts_of({"st.global.f32": 1}, {"x": (500, 0), "y": (read, 500)})
     got = floored(tmp_path, CountFacts(case="one", original=side, port=side))
     assert (got.read_bytes, got.written_bytes) == (want, 4_000_000)
+
+
+def shared(tmp_path: Path, x: tuple[int, int], y: tuple[int, int], **more: float) -> FloorFacts:
+    """The floor where the case of 1,000 elements was counted: (read, written) bytes of x, an input, and y."""
+    counted = SPEC.replace("sizes = { n = 1 }", "sizes = { n = 1000 }")
+    side = counts_of({"st.global.f32": 1}, {"x": x, "y": y})
+    return floored(tmp_path, CountFacts(case="one", original=side, port=side), spec_text=counted, **more)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "want", "certain", "by"),
+    [
+        # all is touched: as the spec has it
+        ((4000, 0), (4000, 4000), (8_000_000, 4_000_000), (8_000_000, 4_000_000), "spec"),
+        # every second slot of a cache is written, none read
+        ((4000, 0), (0, 2000), (4_000_000, 2_000_000), (4_000_000, 0), "spec, by shares"),
+        # strided rows are read
+        ((1000, 0), (4000, 4000), (5_000_000, 4_000_000), (4_000_000, 4_000_000), "spec, by shares"),
+        # a gather from a table into slots of another one
+        ((40, 0), (0, 3996), (40_000, 3_996_000), (0, 0), "spec, by shares"),
+        # an input that this case does not read at all
+        ((0, 0), (4000, 4000), (4_000_000, 4_000_000), (4_000_000, 4_000_000), "spec, by shares"),
+    ],
+)
+def test_a_buffer_touched_in_part_counts_by_its_share_and_forbids_no_time(
+    tmp_path: Path,
+    x: tuple[int, int],
+    y: tuple[int, int],
+    want: tuple[int, int],
+    certain: tuple[int, int],
+    by: str,
+) -> None:
+    got = shared(tmp_path, x, y)
+    assert (got.read_bytes, got.written_bytes, got.counted_by) == (*want, by)
+    assert got.memory_us == sum(want) / 1e6
+    assert got.impossible_us == pytest.approx(least_bytes(*certain, 4, 8, MB) / 1e6 * 0.95, abs=1e-3)
+
+
+def test_a_port_under_the_spec_s_bytes_is_possible_where_half_of_a_buffer_is_touched(tmp_path: Path) -> None:
+    half = shared(tmp_path, (4000, 0), (0, 2000), port_us=6.0)
+    assert (half.floor_us, half.port_share) == (6.0, 1.0)
+    assert not impossible(half, 6.0)
+    assert impossible(shared(tmp_path / "whole", (4000, 0), (4000, 4000)), 6.0)
+    # what is touched whole still has to move
+    assert impossible(half, 3.0)
+
+
+def test_a_buffer_that_was_empty_or_not_watched_where_it_was_counted_is_moved_whole(tmp_path: Path) -> None:
+    side = counts_of({"st.global.f32": 1}, {"x": (0, 0)})
+    for case in ("empty", "of another spec"):
+        got = floored(tmp_path / case, CountFacts(case=case, original=side, port=side))
+        assert (got.read_bytes, got.written_bytes, got.counted_by) == (8_000_000, 4_000_000, "spec")
+    none = floored(tmp_path / "none", CountFacts(case="typical", original=counts_of({}, {}), port=side))
+    assert (none.read_bytes, none.counted_by) == (8_000_000, "spec")
 
 
 @pytest.mark.parametrize(
