@@ -9,7 +9,7 @@ import torch
 from tests.corpus.speed.timing import TYPES, Job, Row, entry
 
 ALL = {**TYPES, "i32": torch.int32}
-PARTIALS = 528
+PARTIALS = 1056
 
 
 def sums(name: str, count: int, more: bool = False) -> tuple[dict[str, Job], int]:

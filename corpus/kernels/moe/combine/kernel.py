@@ -7,12 +7,13 @@ slots (tokens, top_k) i32 are rows of y, or -1 where an expert is not on this GP
 residual (a shared expert's output, say; not read without `add_residual`) and out have `tokens` rows,
 `out_stride` elements apart. y, residual and out are bf16, fp16 or fp32; sums are fp32, in the order of k.
 
-Algorithm: a block owns a chunk of a token's row, a thread one access of it, once for each expert:
+Algorithm: a block owns a chunk of a token's row, a thread one or two accesses of it, once for each expert:
 
     slots (top_k) ─→ rows s0 s1 s2 …          chunk     0 | 1 | 2 …     blocks of one token are neighbours
     gY (1, chunk) of row s_k ─128 bits→ rY[k] ─→ Σ w_k · rY[k] in fp32 ─128 bits→ gO (1, chunk)
 
-All top_k loads of a thread are under way before the first is used. A slot of -1 is a predicate, so that its
+All loads of a thread are under way before the first is used: with two accesses that covers the latency of
+rows of which most slots are -1. A slot of -1 is a predicate, so that its
 row costs no traffic. top_k, hidden and add_residual are compile-time constants.
 
 Units: strides in elements. Traffic: a row of y for each slot that is not -1, the residual, and out.
@@ -137,6 +138,10 @@ def device_facts() -> tuple[int, int]:
 # -- end of device_facts
 
 
+# (threads of a block, accesses of each row that a thread has) from FULL warps of one access a multiprocessor
+PREFILL, FULL = (64, 2), 16
+
+
 @cute.kernel
 def combine_kernel(
     mY: cute.Tensor,
@@ -229,7 +234,11 @@ def compile_combine(
     that a thread has), what suits the work where it is not given."""
     multiprocessors, capability = device
     width = width or vector_width(ELEMENTS[dtype].width, hidden)
-    plan = plan or (32 * warps_of_block(tokens * -(-hidden // (32 * width)), multiprocessors), 1)
+    if not plan:
+        warps = tokens * -(-hidden // (32 * width))
+        plan = (32 * warps_of_block(warps, multiprocessors), 1)
+        if warps >= FULL * multiprocessors:
+            plan = PREFILL
     return _compiled(dtype, top_k, hidden, width, choice_width, plan, bool(add_residual), capability)
 
 

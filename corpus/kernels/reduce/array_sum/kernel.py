@@ -140,9 +140,9 @@ def device_facts() -> tuple[int, int]:
 # -- end of device_facts
 # element type, type of its sums
 TYPES = {"f32": (Float32, Float32), "bf16": (BFloat16, Float32), "i32": (Int32, Int32)}
-THREADS, BLOCKS = 256, 4  # of a block, of a multiprocessor
+THREADS, BLOCKS = 256, 8  # of a block, of a multiprocessor
 # (vectors for each thread of one block a multiprocessor up to which it holds, accesses of a thread at a time)
-VECTORS = ((1, 1), (1 << 62, 4))
+VECTORS = ((1, 1), (1 << 62, 2))
 
 
 @cute.kernel

@@ -187,8 +187,8 @@ def device_facts() -> tuple[int, int]:
 # -- end of device_facts
 # element type, type of its sums
 TYPES = {"f32": (Float32, Float32), "bf16": (BFloat16, Float32), "i32": (Int32, Int32)}
-# (vectors for each multiprocessor up to which it holds, threads of a block, vectors of a thread)
-TILES = ((256, 256, 1), (1 << 62, 256, 4))
+# (vectors for each multiprocessor up to which it holds, threads of a block, elements of a thread)
+TILES = ((256, 256, 4), (8192, 256, 16), (1 << 62, 512, 32))
 
 
 @cute.jit
@@ -308,12 +308,14 @@ def _compiled(dtype, width, threads, each, capability):
     )  # fmt: skip
 
 
-def compile_inclusive_scan(dtype, count, width=0, device=NO_DEVICE):
-    """The compiled launcher for these facts; width 0 is the widest of the type."""
+def compile_inclusive_scan(dtype, count, width=0, threads=0, elements=0, device=NO_DEVICE):
+    """The compiled launcher for these facts; width 0 is the widest of the type; `threads` of a block and
+    `elements` of a thread are by TILES where they are not given."""
     multiprocessors, capability = device
     width = width or vector_width(TYPES[dtype][0].width)
-    threads, each = min(row for row in TILES if count <= row[0] * multiprocessors * width)[1:]
-    return _compiled(dtype, width, threads, each, capability)
+    if not threads:
+        threads, elements = min(row for row in TILES if count <= row[0] * multiprocessors * width)[1:]
+    return _compiled(dtype, width, threads, max(1, elements // width), capability)
 
 
 def inclusive_scan(
@@ -324,15 +326,18 @@ def inclusive_scan(
     count: int,
     *,
     dtype: str,
+    threads: int = 0,
+    elements: int = 0,
     stream: int | None = None,
 ) -> None:
-    """Running sums of `count` elements. Tensors or device addresses; `stream` defaults to torch's current
-    one. Launches that may run at the same time need a state and a ticket each."""
+    """Running sums of `count` elements. Tensors or device addresses; `threads` and `elements` are as in
+    compile_inclusive_scan, and `stream` defaults to torch's current one. Launches that may run at the same
+    time need a state and a ticket each."""
     if count == 0:
         return
     (kind, _), device = TYPES[dtype], device_facts()
     width = vector_width(kind.width, *(address_of(t) * 8 // kind.width for t in (out, x)))
-    compile_inclusive_scan(dtype, count, width, device)(
+    compile_inclusive_scan(dtype, count, width, threads, elements, device)(
         device_pointer(out, kind, width), device_pointer(x, kind, width),
         device_pointer(state, Uint64, 1), device_pointer(ticket, Int32, 1), Int64(count),
         cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),
