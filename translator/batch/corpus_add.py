@@ -18,7 +18,7 @@ from corpus.problem import CorpusError, Problem
 from corpus.proof import write
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import SECTIONS, check_style
-from translator.batch.corpus_check import LEAST_SCORE, ratio_of, score_of, survivors
+from translator.batch.corpus_check import LEAST_SCORE, ratios_of, score_of, survivors
 from verify.certificate import CertificateError, read_certificate
 from verify.run import hashes
 from verify.spec_file import SpecError, load_spec
@@ -99,14 +99,14 @@ def _judge(target: Path, verdict: Verdict) -> list[Problem]:
         code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
         return [Problem(code, target, f"{verdict.status}: {verdict.proven}")]
     problems = []
-    share, ratio = score_of(verdict), ratio_of(verdict)
+    share, ratios = score_of(verdict), ratios_of(verdict)
     if share is None:
         problems.append(Problem("CP5007", target, "was verified without --mutate"))
     elif share < LEAST_SCORE:
         words = f"{share:.2f} of the changed kernels are turned away: {', '.join(survivors(verdict))}"
         problems.append(Problem("CP5007", target, words))
-    if ratio is not None and ratio < 1.0:
-        problems.append(Problem("CP5008", target, f"{ratio:.3f} of the original's speed"))
+    if ratios and ratios[0] < 1.0:
+        problems.append(Problem("CP5008", target, f"{ratios[0]:.3f} of the original's speed"))
     return problems
 
 

@@ -159,7 +159,7 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
                 c.problems.append(
                     Problem("CP5007", c.item.folder, f"{words}: {', '.join(survivors(verdict))}")
                 )
-        if (ratio := ratio_of(verdict)) is not None:
+        for ratio in ratios_of(verdict):
             ratios.append(ratio)
             if ratio < LEAST_RATIO:
                 words = f"{place.name}: {ratio:.3f} of its CUDA twin's speed"
@@ -208,7 +208,8 @@ def survivors(verdict: Verdict) -> list[str]:
     return [f"line {m.line}: {m.what}" for m in parity.parity.mutation.mutants if m.fate == "survived"]
 
 
-def ratio_of(verdict: Verdict) -> float | None:
-    """The original's time over the port's, where times were taken."""
+def ratios_of(verdict: Verdict) -> list[float]:
+    """The original's time over the port's in each case that was timed, the largest first."""
     bench = verdict.stage("bench")
-    return bench.bench.ratio if bench is not None and bench.bench is not None else None
+    facts = None if bench is None else bench.bench
+    return [] if facts is None else [one.ratio for one in (facts, *facts.also)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from verify.certificate import sealed
@@ -42,7 +43,7 @@ def bench(ratio: float) -> BenchFacts:
 def verdict_of(
     target: Path,
     tried: MutationFacts | None = None,
-    ratio: float | None = None,
+    ratio: float | Sequence[float] = (),
     status: Status = Status.PASSED,
     gpu: str = "",
 ) -> Verdict:
@@ -53,19 +54,20 @@ def verdict_of(
         kernels=[],
     )  # fmt: skip
     run = RunFacts(case="one", seed=0, values="spec", grid=(1, 1, 1), block=(32, 1, 1), counted=True)
-    facts = ParityFacts(
+    parity = ParityFacts(
         device="gpu" if gpu else "emulator", runs=[run], outputs=[], rule="fp64", deterministic=True,
         order_dependent=False, port_repeats=1, mutation=tried,
     )  # fmt: skip
     stages = [
         StageResult(stage="static", target=name, status=Status.PASSED),
         StageResult(stage="compile", target=name, status=Status.PASSED, compile=compiled),
-        StageResult(stage="parity", target=name, status=Status.PASSED, parity=facts)
+        StageResult(stage="parity", target=name, status=Status.PASSED, parity=parity)
         if status is Status.PASSED
         else StageResult(stage="parity", target=name, status=status, code="CP7012", message="x[0] differs"),
     ]
-    if ratio is not None:
-        stages.append(StageResult(stage="bench", target=name, status=Status.PASSED, bench=bench(ratio)))
+    if ratios := [ratio] if isinstance(ratio, float) else list(ratio):
+        facts = bench(ratios[0]).model_copy(update={"also": [bench(r) for r in ratios[1:]]})
+        stages.append(StageResult(stage="bench", target=name, status=Status.PASSED, bench=facts))
     return sealed(
         Verdict(
             target=name, kernel="twice", status=status, proven="by hand", stages=stages,

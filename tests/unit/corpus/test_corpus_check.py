@@ -42,7 +42,7 @@ def test_passed_verdicts_are_recorded_with_the_least_of_all_variants(item: Item,
     good = concluded(
         item, tmp_path / "t",
         {"tried": mutation(39, ("a",)), "ratio": 1.2, "gpu": "NVIDIA H200"},
-        {"tried": mutation(40, ()), "ratio": 0.97, "gpu": "NVIDIA H200"},
+        {"tried": mutation(40, ()), "ratio": (1.1, 0.97), "gpu": "NVIDIA H200"},
     )  # fmt: skip
     assert good.problems == [] and good.proof is not None
     proof = load_item(item.folder).proof("NVIDIA H200")
