@@ -15,6 +15,8 @@ from cutlass import Int32, Uint32
 from cutlass.cute.runtime import make_ptr
 
 from corpus.blocks.active_lanes import active_lanes, claim_place
+from verify import emulated_jobs as emulation
+from verify.emulator.launch import RunOptions
 
 THREADS, ROUNDS = 96, 5
 
@@ -100,14 +102,21 @@ def wanted() -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
+def additions() -> int:
+    """Atomic additions of the last launch, over all threads."""
+    (seen,) = emulation.HELD.seen
+    return sum(n for opcode, n in seen.opcodes.items() if opcode.startswith("atom."))
+
+
 def main() -> None:
+    emulation.HELD.options = RunOptions(count=True)
     told: dict[str, Any] = {"claims": {}, "asked": {}}
     for name, want in wanted().items():
         for how in ("lanes", "ballot", "shared"):
             start = 0 if how == "shared" else 1000
             arrays = [want, np.full(THREADS, -1), want * 0, np.array([start])]
             _, out, mask, count = run(claim_launch, [(Int32, a.astype(np.int32)) for a in arrays], how)
-            told["claims"][f"{name}/{how}"] = [out.tolist(), mask.tolist(), int(count[0])]
+            told["claims"][f"{name}/{how}"] = [out.tolist(), mask.tolist(), int(count[0]), additions()]
     want = np.arange(THREADS) * 5 % (ROUNDS + 1)
     arrays = [want, np.full((ROUNDS, THREADS), -1), np.array([0])]
     _, out, count = run(rounds_launch, [(Int32, a.astype(np.int32)) for a in arrays])

@@ -45,17 +45,17 @@ def wants(name: str) -> Any:
 @pytest.mark.dsl
 def test_places_of_a_warp_are_neighbours_in_the_order_of_lanes(given: Any) -> None:
     assert len(given["claims"]) == 18
-    for key, (places, masks, count) in given["claims"].items():
+    for key, (places, masks, count, additions) in given["claims"].items():
         name, how = key.split("/")
         want, start = wants(name), 0 if how == "shared" else 1000
         places = np.array(places)
         assert count == start + want.sum(), key
         assert (places[~want] == -1).all(), key
         assert sorted(places[want]) == list(range(start, count)), key
+        assert additions == want.reshape(3, 32).any(axis=1).sum(), key  # one for all lanes of a warp
         for warp in range(3):
             lanes = slice(32 * warp, 32 * warp + 32)
             mine = places[lanes][want[lanes]]
-            # One addition for all: whoever asks alone may find others' places between.
             assert (mine == mine[:1] + np.arange(len(mine))).all(), key
             mask = sum(1 << k for k in np.flatnonzero(want[lanes]).tolist())
             told = {m % (1 << 32) for m in np.array(masks)[lanes][want[lanes]].tolist()}
