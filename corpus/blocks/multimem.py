@@ -12,8 +12,8 @@ the GPUs adds or copies, so that each GPU moves a byte once however many there a
     GPU 3   x3 ─┘
 
     all-reduce    GPU g takes vectors g, g + 4, …:  multimem_store(p, multimem_load(p, "add", …), …)
-    arrive        multimem_reduce(pFlag, "add", (Uint32(1),), Uint32, "release", "sys"); each GPU then looks
-                  at its own copy, by a plain address: wait_for(flag, Uint32(4 * round), "sys")
+    arrive        multimem_reduce(pFlag, "add", (Uint32(1),), Uint32, "release", "sys"); each GPU then waits
+                  at its own copy, a plain address: wait_for(flag, Uint32(4 * round), "sys") of memory_order
 
     kind                        words, and how many     load                          reduce
     Float32                     Float32, 1, 2 or 4      add                           add
