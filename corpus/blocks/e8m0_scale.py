@@ -13,6 +13,7 @@ would be needed and for m = 0, 254 for infinity and 255 for NaN, as `cvt.rp.satf
 does, which is `up` there. Elsewhere, bits of a positive float are its exponent above 23 of mantissa: a shift
 is floor(log2), and all ones added before it rounds up.
 Units: codes are integers. Cost: four to eight instructions a group.
+Source of the technique: OCP Microscaling Formats 1.0; NVIDIA's recipe for MXFP8 training.
 """
 
 import cutlass

@@ -7,6 +7,7 @@
 A vector (TensorSSA) is converted two elements an instruction, `cvt.rn.satfinite.e4m3x2.f32` (sm_89 and
 later), and back by `cvt.rn.f16x2.e4m3x2`: every e4m3 is an fp16. Units: none, a number and its code.
 Cost: half an instruction an element to fp8, one and a half back.
+Source of the technique: OCP 8-bit Floating Point 1.0; the PTX manual, cvt.
 """
 
 from cutlass import Float8E4M3FN, Float32

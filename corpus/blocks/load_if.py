@@ -6,8 +6,9 @@ A copy with a predicate is a branch to the compiler, which moves the conversions
 the next load waits for the one before. This load is opaque: all loads of a thread can be under way together.
 What does not exist costs no traffic, and its address may be anything.
 
-Units: an access is 16, 32, 64 or 128 bits, aligned to its size; the memory is not written while the kernel
-runs (`.nc`).
+Units: an access is 16, 32, 64 or 128 bits, on sm_100 also 256, aligned to its size; the memory is not written
+while the kernel runs (`.nc`).
+Source of the technique: predicated loads of CUTLASS's epilogues (arch/memory.h).
 """
 
 import cutlass

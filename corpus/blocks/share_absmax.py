@@ -5,6 +5,7 @@
 `max.NaN.xorsign.abs` compares magnitudes, of both halves of a word at once: half an instruction an element,
 and none to clear signs. The sign it leaves is of no use and is cut at the end. A NaN wins.
 Units: those of x. Needs sm_86.
+Source of the technique: the PTX manual, max with .xorsign.abs.
 """
 
 import cutlass

@@ -7,6 +7,7 @@ wins, and of equal ones the lower index. A NaN counts as -inf, and -0 as 0. NOTH
 
 The largest key of a whole warp comes from one `redux` (32 bits) or two (64 bits: the value first, then the
 index of those that have it), in place of five shuffles. Units: indices from 0 to 65,535.
+Source of the technique: float bits as integers, as radix sorts take them (CUB).
 """
 
 import cutlass

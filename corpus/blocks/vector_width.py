@@ -1,7 +1,8 @@
 """How many elements one access moves, from what is known of extents, strides and addresses. Host code.
 
-A load or store of 128 bits needs its address to be a multiple of 16 bytes. In a matrix each row starts at a
-multiple of that only where the row stride is one too, so every fact has a say:
+A load or store of 128 bits needs its address to be a multiple of 16 bytes, one of 256 bits (sm_100 only) of
+32. In a matrix each row starts at a multiple of that only where the row stride is one too, so every fact has
+a say:
 
     width = the largest power of two ≤ access / bits that divides every fact
 

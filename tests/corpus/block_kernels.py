@@ -145,6 +145,7 @@ def main() -> None:
         (2, 37, 41, 1, 8),
         (4, 12, 16, 4, 4),
         (1, 8, 8, 2, 32),
+        (2, 80, 96, 16, 4),
     ):
         x = (np.arange((rows - 1) * stride + columns) % 61).astype(np.float16)
         out, seen = np.zeros_like(x), np.zeros((rows, lanes), np.float32)
