@@ -15,6 +15,7 @@ import numpy as np
 from cutlass import Float32, Int32, Int64
 
 from corpus.blocks.head_groups import group_count, group_place
+from corpus.blocks.lane_chunks import lane_copy, lane_fragment
 from corpus.blocks.paged_cache import cache_view, store_cached
 from corpus.blocks.rotary_pairs import pair_view, rotated
 
@@ -25,6 +26,8 @@ PLACES = ((3, 4, 1, 5, 2, 32), (5, 3, 4, 6, 1, 64), (2, 21, 2, 3, 3, 32))
 # (heads, dim, width, block size, gap between blocks, heads first)
 CACHES = ((2, 8, 4, 3, 0, False), (2, 8, 4, 3, 8, True), (3, 4, 1, 4, 2, False), (3, 4, 1, 4, 2, True))
 BLOCKS, HEAD = 5, 16
+# (vectors of two parts of two elements, lanes that share them)
+CHUNKS = ((6, 4), (8, 4), (3, 4), (1, 1))
 
 
 @cute.kernel
@@ -92,8 +95,44 @@ def cache_launch(
     cache_kernel(mC).launch(grid=(BLOCKS * block_size, 1, 1), block=(32, 1, 1))
 
 
+@cute.kernel
+def chunk_kernel(mX: cute.Tensor, mO: cute.Tensor, mCount: cute.Tensor, lanes: cutlass.Constexpr):
+    """Out gets ten times x; each lane tells how many numbers it has in registers that are not zero."""
+    lane, _, _ = cute.arch.thread_idx()
+    n = mX.shape[2]
+    rX = lane_fragment(mX, n, lanes)
+    lane_copy(mX, rX, lane, n, lanes, True)
+    found = Int32(0)
+    for i in cutlass.range_constexpr(cute.size(rX)):
+        if rX[i] != 0.0:
+            found += 1
+    mCount[lane] = found
+    rX.store(rX.load() * 10.0)
+    lane_copy(mO, rX, lane, n, lanes, False)
+
+
+@cute.jit
+def chunk_launch(
+    x: cute.Pointer, o: cute.Pointer, count: cute.Pointer, n: cutlass.Constexpr, lanes: cutlass.Constexpr
+):  # fmt: skip
+    # (element, part, vector): parts lie 2 · n elements apart
+    layout = cute.make_layout((2, 2, n), stride=(1, 2 * n, 2))
+    mX, mO = (cute.make_tensor(p, layout) for p in (x, o))
+    mCount = cute.make_tensor(count, cute.make_layout(lanes))
+    chunk_kernel(mX, mO, mCount, lanes).launch(grid=(1, 1, 1), block=(lanes, 1, 1))
+
+
 def main() -> None:
-    told: dict[str, Any] = {"rotated": {}, "places": {}, "caches": {}}
+    told: dict[str, Any] = {"rotated": {}, "places": {}, "caches": {}, "chunks": {}}
+    for n, lanes in CHUNKS:
+        data = np.arange(1, 4 * n + 1, dtype=np.float32)
+        given = [
+            (Float32, data),
+            (Float32, np.zeros(4 * n + 4, np.float32)),
+            (Int32, np.zeros(lanes, np.int32)),
+        ]
+        _, out, count = run(chunk_launch, given, n, lanes)
+        told["chunks"][f"{n} {lanes}"] = [out.tolist(), count.tolist()]
     x = (np.arange(HEADS * HEAD) % 13 - 6).astype(np.float32)
     for rotary, *how in PAIRS:
         table = ((np.arange(rotary) * 3) % 7 - 3).astype(np.float32)

@@ -60,6 +60,15 @@ def test_every_vector_of_every_group_has_one_thread(given: Any) -> None:
 
 
 @pytest.mark.dsl
+def test_vectors_are_dealt_to_lanes_and_what_a_lane_has_none_of_is_zero(given: Any) -> None:
+    assert len(given["chunks"]) == 4
+    for key, (out, count) in given["chunks"].items():
+        n, lanes = map(int, key.split())
+        assert out == [10.0 * k for k in range(1, 4 * n + 1)] + [0.0] * 4, key
+        assert count == [4 * len(range(lane, n, lanes)) for lane in range(lanes)], key
+
+
+@pytest.mark.dsl
 def test_rows_lie_at_their_slots_both_ways(given: Any) -> None:
     for key, got in given["caches"].items():
         heads, dim, block_size, gap, heads_first = json.loads(key)
@@ -88,23 +97,28 @@ def test_vectors_of_pairs_are_as_wide_as_every_fact_allows(
     bits: int, rotary: int, interleaved: bool, facts: tuple[int, ...], width: tuple[int, int]
 ) -> None:
     assert pair_width(bits, rotary, interleaved, *facts) == width
+    fewer = width if interleaved else (min(2, width[0]), width[1])
+    assert pair_width(bits, rotary, interleaved, *facts, most=2) == fewer
 
 
 @pytest.mark.parametrize(
-    ("tokens", "vectors", "heads", "each"),
+    ("tokens", "vectors", "elements", "heads", "each"),
     [
-        (1, 8, (32, 8), 1),
-        (844, 8, (32, 8), 1),  # 844 · 20 · 8 threads are fewer than 32 · 32 · 132
-        (845, 8, (32, 8), 2),
-        (1689, 8, (32, 8), 2),
-        (1690, 8, (32, 8), 4),
-        (100000, 8, (128, 1), 4),
+        (1, 8, 4, (32, 8), 1),
+        (844, 8, 4, (32, 8), 1),  # 844 · 20 · 8 threads are fewer than 32 · 32 · 132
+        (845, 8, 4, (32, 8), 2),
+        (1689, 8, 4, (32, 8), 2),
+        (1690, 8, 4, (32, 8), 4),
+        (100000, 8, 1, (128, 1), 4),
+        (100000, 8, 4, (128, 1), 4),
+        (100000, 8, 5, (128, 1), 2),  # a third and fourth head would be 20 elements
+        (100000, 8, 64, (128, 1), 2),
     ],
 )
 def test_a_thread_has_more_heads_where_warps_are_left(
-    tokens: int, vectors: int, heads: tuple[int, int], each: int
+    tokens: int, vectors: int, elements: int, heads: tuple[int, int], each: int
 ) -> None:
-    assert heads_of_thread(tokens, vectors, 132, *heads) == each
+    assert heads_of_thread(tokens, vectors, elements, 132, *heads) == each
 
 
 def test_groups_are_counted_and_the_heads_that_all_have() -> None:

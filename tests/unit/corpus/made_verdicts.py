@@ -43,7 +43,7 @@ def bench(ratio: float) -> BenchFacts:
 def verdict_of(
     target: Path,
     tried: MutationFacts | None = None,
-    ratio: float | Sequence[float] = (),
+    ratio: float | Sequence[float] | None = None,
     status: Status = Status.PASSED,
     gpu: str = "",
 ) -> Verdict:
@@ -65,7 +65,7 @@ def verdict_of(
         if status is Status.PASSED
         else StageResult(stage="parity", target=name, status=status, code="CP7012", message="x[0] differs"),
     ]
-    if ratios := [ratio] if isinstance(ratio, float) else list(ratio):
+    if ratios := [ratio] if isinstance(ratio, float) else list(ratio or ()):
         facts = bench(ratios[0]).model_copy(update={"also": [bench(r) for r in ratios[1:]]})
         stages.append(StageResult(stage="bench", target=name, status=Status.PASSED, bench=facts))
     return sealed(

@@ -89,7 +89,7 @@ def rotated(x, y, rC: cute.Tensor):
 
 
 # -- end of rotary_pairs
-# -- block head_groups a92bef09f0ad
+# -- block head_groups 6ab34e03ef94
 MOST_EACH, HELD, FULL = 4, 16, 32
 
 
@@ -101,7 +101,7 @@ def group_count(each: int, *heads: int) -> int:
 def heads_of_thread(tokens: int, vectors: int, elements: int, multiprocessors: int, *heads: int) -> int:
     """How many heads a thread has, `elements` of each: a power of two up to MOST_EACH."""
     each = 1
-    while each < min(MOST_EACH, max(2, HELD // elements)):
+    while 2 * each <= min(MOST_EACH, max(2, HELD // elements)):
         if tokens * group_count(2 * each, *heads) * vectors < 32 * FULL * multiprocessors:
             break
         each *= 2
@@ -145,6 +145,28 @@ def warps_of_block(warps: int, multiprocessors: int) -> int:
 
 
 # -- end of warps_of_block
+# -- block lane_chunks 3545874ceafe
+def lane_fragment(gV: cute.Tensor, n: int, lanes: int):
+    """Registers, zeros, for a lane's chunks of `n` vectors: (element, part, chunk), in memory order."""
+    layout = cute.make_layout((*gV.shape[:2], max(1, -(-n // lanes))), stride=gV.stride[:3])
+    rV = cute.make_fragment_like(cute.make_tensor(gV.iterator, layout))
+    rV.fill(0.0)
+    return rV
+
+
+@cute.jit
+def lane_copy(gV, rV, lane, n: cutlass.Constexpr, lanes: cutlass.Constexpr, load: cutlass.Constexpr):
+    """Load a lane's chunks of the `n` vectors `gV` into `rV`, or store them."""
+    for j in cutlass.range_constexpr(-(-n // lanes)):
+        if j * lanes + lanes <= n or j * lanes + lane < n:
+            if cutlass.const_expr(load):
+                cute.autovec_copy(gV[None, None, j * lanes + lane], rV[None, None, j])
+            else:
+                cute.autovec_copy(rV[None, None, j], gV[None, None, j * lanes + lane])
+
+
+# -- end of lane_chunks
+# -- end of lane_chunks
 # -- block device_facts 3c250a4e4197
 NO_DEVICE = (132, 90)  # an H200's numbers, for compiling where there is no GPU
 
@@ -168,25 +190,6 @@ def rest_view(gX: cute.Tensor, rotary: int, rest: int, aligned: int):
     shape = (aligned, 1, max(1, rest // aligned), *gX.shape[3:])
     layout = cute.make_layout(shape, stride=(1, aligned, aligned, *gX.stride[3:]))
     return cute.make_tensor(gX.iterator + rotary, layout)
-
-
-def lane_fragment(gV: cute.Tensor, n: int, lanes: int):
-    """Registers, zeros, for a lane's chunks of `n` vectors: (element, part, chunk), in memory order."""
-    layout = cute.make_layout((*gV.shape[:2], max(1, -(-n // lanes))), stride=gV.stride[:3])
-    rV = cute.make_fragment_like(cute.make_tensor(gV.iterator, layout))
-    rV.fill(0.0)
-    return rV
-
-
-@cute.jit
-def lane_copy(gV, rV, lane, n: cutlass.Constexpr, lanes: cutlass.Constexpr, load: cutlass.Constexpr):
-    """Load a lane's chunks of the `n` vectors `gV` into `rV`, or store them."""
-    for j in cutlass.range_constexpr(-(-n // lanes)):
-        if j * lanes + lanes <= n or j * lanes + lane < n:
-            if cutlass.const_expr(load):
-                cute.autovec_copy(gV[None, None, j * lanes + lane], rV[None, None, j])
-            else:
-                cute.autovec_copy(rV[None, None, j], gV[None, None, j * lanes + lane])
 
 
 @cute.kernel

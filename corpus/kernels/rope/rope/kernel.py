@@ -87,7 +87,7 @@ def rotated(x, y, rC: cute.Tensor):
 
 
 # -- end of rotary_pairs
-# -- block head_groups a92bef09f0ad
+# -- block head_groups 6ab34e03ef94
 MOST_EACH, HELD, FULL = 4, 16, 32
 
 
@@ -99,7 +99,7 @@ def group_count(each: int, *heads: int) -> int:
 def heads_of_thread(tokens: int, vectors: int, elements: int, multiprocessors: int, *heads: int) -> int:
     """How many heads a thread has, `elements` of each: a power of two up to MOST_EACH."""
     each = 1
-    while each < min(MOST_EACH, max(2, HELD // elements)):
+    while 2 * each <= min(MOST_EACH, max(2, HELD // elements)):
         if tokens * group_count(2 * each, *heads) * vectors < 32 * FULL * multiprocessors:
             break
         each *= 2

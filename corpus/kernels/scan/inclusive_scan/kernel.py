@@ -289,10 +289,8 @@ def inclusive_scan_launch(
     tiles, tail = Int32((count + span - 1) // span), cute.make_layout(Int32(count % width))
     mX, mO = (cute.make_tensor(p, cute.make_layout((vectors, width), stride=(width, 1))) for p in (pX, pO))
     mXTail, mOTail = (cute.make_tensor(p + vectors * width, tail) for p in (pX, pO))
-    mState, mTicket = (
-        cute.make_tensor(pState, cute.make_layout(tiles)),
-        cute.make_tensor(pTicket, cute.make_layout(1)),
-    )
+    words = ((pState, tiles), (pTicket, 1))
+    mState, mTicket = (cute.make_tensor(p, cute.make_layout(n)) for p, n in words)
     inclusive_scan_kernel(mX, mXTail, mO, mOTail, mState, mTicket, kind, threads, each).launch(
         grid=(tiles, 1, 1), block=(threads, 1, 1), stream=stream
     )
