@@ -44,13 +44,14 @@ class Item:
         variants = repr([(v.name, sorted(v.values.items())) for v in self.entry.variant])
         return {**found, "variants": hashlib.sha256(variants.encode()).hexdigest()}
 
+    def proofs(self) -> list[Proof]:
+        """The proofs of the entry as it is now, one a device."""
+        now, names = self.hashes(), [v.name for v in self.entry.variant]
+        return [p for p in self.entry.verified if p.hashes == now and p.variants == names]
+
     def proof(self, device: str | None = None) -> Proof | None:
         """A proof of the entry as it is now: on `device`, or on any."""
-        now, names = self.hashes(), [v.name for v in self.entry.variant]
-        for p in self.entry.verified:
-            if device in (None, p.device) and p.hashes == now and p.variants == names:
-                return p
-        return None
+        return next((p for p in self.proofs() if device in (None, p.device)), None)
 
 
 def load_item(folder: Path) -> Item:

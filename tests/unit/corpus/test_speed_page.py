@@ -1,0 +1,38 @@
+"""What the page on speed says of the entries beside their CUDA twins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from small_entry import write_blocks, write_entry
+
+from corpus.catalog import Item, load_item
+from corpus.entry import Proof
+from corpus.inline import load_blocks
+from corpus.proof import record
+from tests.corpus.speed.page import twins
+
+
+def proven(folder: Path, device: str, ratio: float | None) -> Item:
+    """The entry of `folder` with one more proof, of the files as they are."""
+    item = load_item(folder)
+    names = [v.name for v in item.entry.variant]
+    proof = Proof(
+        date="2026-11-30", device=device, status="PASSED", variants=names, ratio=ratio, hashes=item.hashes()
+    )
+    record(item, proof)
+    return load_item(folder)
+
+
+def test_twins_are_told_from_proofs_that_hold(tmp_path: Path) -> None:
+    load_blocks(write_blocks(tmp_path / "blocks"))
+    one, other = (write_entry(tmp_path / n) for n in ("one", "other"))
+    proven(one, "emulator", None)
+    assert twins([load_item(one)]) == "Against their CUDA twins the entries have not been timed."
+    items = [proven(one, "NVIDIA H200", 2.0), proven(other, "NVIDIA H200", 8.0)]
+    told = twins(items)
+    assert "2 of 2 entries are timed (NVIDIA H200, 2026-11-30;" in told
+    assert "4.00 times the twin's speed, 2.00 at least" in told
+    assert told.splitlines()[-2:] == ["| twice | 2.00 |", "| twice | 8.00 |"]
+    (other / "reference.py").write_text("# newer\n")
+    assert "1 of 2 entries" in (told := twins([items[0], load_item(other)])) and "8.00" not in told
