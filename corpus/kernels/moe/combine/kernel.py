@@ -178,10 +178,12 @@ def combine_kernel(
 
     for j in cutlass.range_constexpr(each):
         tXrO = cute.make_fragment_like(tXgO[None, None, j])
-        total = cute.zeros_like(tXrO, Float32)
+        rSum = cute.make_fragment_like(tXrO, Float32)
+        rSum.fill(0.0)
         for k in cutlass.range_constexpr(top_k):
-            weight = cutlass.select_(rS[k] >= 0, rW[k], Float32(0.0))  # an infinite one times zero is a NaN
-            total = total + weight * rows[k][j].load().to(Float32)
+            if rS[k] >= 0:  # the same for all of a block; an infinite weight times zero would be a NaN
+                rSum.store(rSum.load() + rW[k] * rows[k][j].load().to(Float32))
+        total = rSum.load()
         if cutlass.const_expr(add_residual):
             total = total + residual[j].load().to(Float32)
         tXrO.store(total.to(element))

@@ -328,6 +328,7 @@ def device_facts() -> tuple[int, int]:
 
 INDICES = {"i32": Int32, "i64": Int64}
 SHARE = 4  # vectors of 128 bits that a thread has under way
+MANY_ROWS = 256  # threads of a block at most where there are more rows than multiprocessors: nothing is kept
 
 
 @cute.kernel
@@ -444,6 +445,8 @@ def compile_cross_entropy(
     if plan is None:
         most_blocks = 8 if capability >= 90 else 1
         plan = *row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0), share
+        if rows > multiprocessors and plan[0] > MANY_ROWS:
+            plan = MANY_ROWS, *plan[1:]
     chunks = plan[3] * 128 // bits // width
     return _compiled(dtype, index_dtype, classes, width, *plan[:3], chunks, smoothing, capability)
 
