@@ -439,14 +439,12 @@ def compile_cross_entropy(
 ):
     """The compiled launcher for these facts; width 0 is the widest that `classes` allows. `plan` replaces
     (lanes, rows of a block, blocks of a cluster, vectors of 128 bits that a thread has under way)."""
-    multiprocessors, capability = device
-    bits = ELEMENTS[dtype].width
+    (multiprocessors, capability), bits = device, ELEMENTS[dtype].width
     width = width or vector_width(bits, classes)
     if plan is None:
         most_blocks = 8 if capability >= 90 else 1
-        plan = *row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0), share
-        if rows > multiprocessors and plan[0] > MANY_ROWS:
-            plan = MANY_ROWS, *plan[1:]
+        lanes, *others = row_spread(-(-classes * bits // 128), rows, multiprocessors, most_blocks, 0)
+        plan = min(lanes, MANY_ROWS) if rows > multiprocessors else lanes, *others, share
     chunks = plan[3] * 128 // bits // width
     return _compiled(dtype, index_dtype, classes, width, *plan[:3], chunks, smoothing, capability)
 
