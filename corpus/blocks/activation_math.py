@@ -13,6 +13,7 @@ half an ulp of f16 (2.4e-4) and bf16, but some ulps of f32. So narrow types take
 exact ones. At zero σ and Φ are 1/2 to the bit, since half of a small number is a tie when it is rounded.
 `tanh.approx` would save an instruction, but is off by 5e-4, which is 1 % of gelu(-2): too much even for
 bf16. A NaN gives NaN, in ReLU zero (as fmaxf does).
+Units: none, fp32 numbers.
 Source of the technique: Hastings's form of erf (Abramowitz and Stegun, 7.1.26) with coefficients of its own.
 """
 

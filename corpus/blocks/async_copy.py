@@ -18,6 +18,7 @@ In place of groups an mbarrier may wait, which any thread can look at: 8 bytes o
 `copies_expect(mbar, bytes)` arrives once and adds bytes that bulk copies bring before the phase ends. Groups
 need sm_80, mbarriers sm_90. In DSL 4.8.1 `cute.arch` has the groups and the mbarriers, and its waits are
 barriers to the compiler; its copy is an atom of tiled copies, so a single one is PTX here.
+Units: sizes of copies in bytes, groups by count; phases 0 and 1.
 Source of the technique: cp.async pipelines of CUTLASS's sm_80 collectives; cuda::pipeline of one thread.
 """
 

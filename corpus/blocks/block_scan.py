@@ -7,6 +7,7 @@ Lanes of a warp first, in five steps that double what is summed, then one value 
     result     0   5   6   6 …            result = sum of the warps before + of the lanes before
 
 All threads of the block must arrive: whole warps, 32 at most. `sPart` is read until the next barrier.
+Units: those of the values; `sPart` has an element a warp.
 Source of the technique: Hillis and Steele over lanes, then over warps, as in CUDA's samples (shfl_scan).
 """
 

@@ -12,6 +12,7 @@ Nobody reads another block's memory, so that a block may end when it likes. A wr
 target has begun: `cluster_begin`, the first thing in a kernel, says that this block has, and costs nothing
 where loads are under way until `cluster_share` waits for the others'. Address and store are one piece of PTX,
 which the compiler must take for a write to `sFrom`.
+Units: those of the values; places are numbers of blocks in the cluster.
 Source of the technique: distributed shared memory, in CUDA's programming guide; quack's cluster reductions.
 """
 

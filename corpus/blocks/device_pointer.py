@@ -4,6 +4,7 @@
 
 The alignment is a promise to the compiler: it turns copies of `width` elements into one access.
 `vector_width` says what may be promised. Units: addresses in bytes, `width` in elements.
+Source of the technique: CUTLASS's examples in CuTe DSL (make_ptr, assumed alignment).
 """
 
 from typing import Any

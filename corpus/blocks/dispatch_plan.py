@@ -11,6 +11,7 @@ block of 1024 threads finds the slots.
 
 A model is (experts, choices of a token, rows that an expert's are a multiple of, whether padding is zeroed).
 Units: accesses are those of a row, of `width` elements each.
+Source of the technique: grid-stride sizing by multiprocessors; the fused decode launch is of our own making.
 """
 
 from corpus.blocks.grid_barrier import co_resident

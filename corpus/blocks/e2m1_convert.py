@@ -13,6 +13,7 @@ near 2^22·p, and the adder's own rounding, nearest even, is that of the format:
 One integer product adds up s, exponent and n in the top four bits, where the exponent's constant and the 2
 cancel; a funnel shift takes them into the word. Three minima, maxima and masks, a shift and three
 multiplications an element. The factor is a product of its own, as on sm_100: a NaN leaves it without sign.
+Units: codes of 4 bits; values in units of the format, after the factor.
 Source of the technique: rounding by adding a large number, here one that moves with the exponent.
 """
 

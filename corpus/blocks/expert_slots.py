@@ -12,6 +12,7 @@ same slots. One block does it, or the blocks of one cluster; each warp goes twic
 Lanes that chose one expert find each other by `match`; the first of them counts for all, so that a warp needs
 no atomics and keeps the order. Ids outside [first, first + local) belong to other ranks, or to nobody: they
 count for nothing and their slot is -1. Results may go to shared or to global memory.
+Units: choices, and rows of the buffer.
 Source of the technique: ranks by match.any, as in radix sorts (Onesweep).
 """
 

@@ -14,6 +14,7 @@ that has to wait sleeps between two looks, so that others have the memory to the
 
 All blocks must be on the GPU at once, or they wait for ever: launch with `cooperative=True`, which makes the
 driver refuse a grid that does not fit, and ask `co_resident` first, which says so in words.
+Units: the word counts blocks.
 Source of the technique: grid barriers of cooperative groups, which flip a bit of a word instead.
 """
 

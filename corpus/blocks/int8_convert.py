@@ -5,6 +5,7 @@
 
 NaN becomes 0. Units: none, a number and its code. The way over int32 keeps conversion and packing apart, so
 that four codes are packed by three `prmt`; straight to int8 each is masked first.
+Source of the technique: the PTX manual, cvt.rni and cvt.sat.
 """
 
 import cutlass.cute as cute

@@ -8,6 +8,7 @@
     warps   0 1 2 3     2 and 3 leave theirs, 0 and 1 merge; then 1 leaves its, 0 merges, and all read
 
 All 32 lanes must arrive, at `row_merge` all threads of the block.
+Units: places, from 0, in a list over lanes.
 Source of the technique: Batcher's bitonic sort; warp select of Faiss.
 """
 

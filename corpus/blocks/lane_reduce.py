@@ -7,6 +7,7 @@ bits, since a op b and b op a are the same for what is meant (sums, products, ma
     lanes = 4     0 1 2 3  ─(xor 2)→  0·2 1·3 2·0 3·1  ─(xor 1)→  0·2·1·3 in all four
 
 The groups of a warp work side by side. All 32 lanes must arrive; those without data bring a neutral value.
+Units: those of the values; lanes.
 Source of the technique: butterflies by __shfl_xor_sync, in CUDA's programming guide.
 """
 

@@ -6,6 +6,7 @@ In five steps what a lane has summed doubles; then each takes what the lane befo
     value      5   1   0   2        before                           0   5   6   6 …      total in all lanes
 
 Nothing is subtracted, so that an infinity stays one and no digits get lost. All 32 lanes must arrive.
+Units: those of the values; lanes.
 Source of the technique: Hillis and Steele, as in CUDA's samples (shfl_scan).
 """
 

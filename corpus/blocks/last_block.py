@@ -6,6 +6,7 @@
 What any thread of any block wrote before, all threads of the last one see after: within a block by its
 barriers, between blocks by the addition, which releases and acquires at GPU scope. No block waits for
 another, so that the grid may have any size: a second stage of a reduction needs no second launch.
+Units: the word counts blocks.
 Source of the technique: __threadfence, then atomicInc, of CUDA's samples.
 """
 

@@ -15,6 +15,7 @@ A warp looks at 32 tiles at a time, back to the nearest that knows the whole. Ti
 order in which blocks start, by a counter, or a block may wait for one that gets no place: then blocks wait
 only for those that run or have run. Sums have 32 bits. The order of additions depends on who was faster:
 floats differ in their last bits from run to run.
+Units: those of the values; a word of 64 bits a tile.
 Source of the technique: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back.
 """
 

@@ -22,6 +22,7 @@ lose signs. f32 has add, max, min, exch and cas. Sums of f32 depend on the order
 min of f32 are those of integers, one on each side of a branch: -NaN < -∞ < … < -0 < 0 < … < ∞ < NaN. cas
 compares bits.
 Pointers are to global or shared memory. Reductions give nothing back, and nobody waits for them.
+Units: accesses of 32 and 64 bits; sleeps in nanoseconds.
 Source of the technique: the PTX memory consistency model; libcu++'s atomic_ref.
 """
 

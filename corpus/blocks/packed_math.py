@@ -16,6 +16,7 @@ each step is rounded here.
 All are one instruction, and pure: the compiler may move, merge and drop them. `cute.arch.inline_ptx` and
 `cute.arch.add_packed_*`, `sub_packed_*` and `exp2_packed_*` of DSL 4.8.1 are not: what loads stand before and
 after one stays there, so that loads of a loop no longer are under way together.
+Units: none, numbers of 16 bits, two a word.
 Source of the technique: cuda_fp16.h and cuda_bf16.h.
 """
 

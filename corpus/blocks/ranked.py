@@ -6,6 +6,7 @@
 A maximum over such integers is an argmax with its index: `lane_reduce`, `row_reduce` and `cluster_reduce`
 need nothing new. NaN is larger than +∞, all NaN are equal, and -0 equals 0, as in torch. Turned bits:
 those of a negative float fall where the float rises, so all but the sign are inverted.
+Units: columns in elements.
 Source of the technique: float bits as integers, as radix sorts take them (CUB).
 """
 

@@ -9,6 +9,7 @@ wins, and the row's result is NaN, as torch's is.
 Groups of 4 to 16 lanes use a butterfly, since a `redux` for each would run one after the other. `least` is
 what the result is at least: what is divided by it stays finite. All threads of the block must arrive; a
 second reduction needs its own `sPart`.
+Units: those of the row.
 Source of the technique: the PTX manual, redux.sync; float bits as integers, as radix sorts take them.
 """
 

@@ -7,6 +7,8 @@ beats what there was is the chunk kept; which of its elements it was is looked u
 
 Chunks come in the order of their columns, so that of equal elements the first is kept. NaN beats all else and
 stays. Begin with `top` -∞, `at` the thread's first column and `rK`, a fragment of one access, filled with -∞.
+Units: columns in elements, chunks of one access.
+Source of the technique: a running maximum whose place is looked up afterwards; of our own making.
 """
 
 import cutlass

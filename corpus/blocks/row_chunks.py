@@ -16,6 +16,7 @@ compile time, so that no division is left. Rows of fewer vectors than a block ha
 
 `row_chunks` is host code, `chunk_blocks` and `chunk_place` are traced. Units: `vectors` of a row, one an
 access; rows; threads. The bounds are reckoned from latency and bandwidth, not timed.
+Source of the technique: elementwise kernels of several independent loads a thread (memory-level parallelism).
 """
 
 import cutlass.cute as cute

@@ -10,6 +10,7 @@ rows of 32, 128, 512, 896 and 2048 vectors: 88 to 96 % of its copy's speed.
 
 A row gets a power of two of lanes, at most a block: 4 … 16 (several rows a warp), 32 (a warp a row) or more
 (a block a row). Units: columns and `width` in elements, `width` being that of one access.
+Source of the technique: threads a row by its length, as in quack's reduction kernels.
 """
 
 # (vectors of a row up to which it holds, vectors of a thread)

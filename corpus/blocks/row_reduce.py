@@ -7,6 +7,7 @@ row's values, and a butterfly over as many lanes as the row has warps gives all 
     sPart     (warps of the block,)     row r owns entries r · warps … (r + 1) · warps - 1, warps = lanes / 32
 
 All threads of the block must arrive. A second reduction needs its own `sPart`: others may still be reading.
+Units: those of the values; `sPart` has an element a warp.
 Source of the technique: two stages, as in CUDA's samples; the second is every warp's own, which saves a
 barrier.
 """

@@ -7,6 +7,7 @@
 
 The row is asked for before anything is known of where it goes: what the slots cost, a routing or a wait for
 another kernel, passes while it is on its way. All slots are read before the first store. Units: elements.
+Source of the technique: permute kernels of mixtures of experts, which read a row once for all its experts.
 """
 
 import cutlass

@@ -10,6 +10,7 @@ A cluster is up to 8 blocks (more are not portable) of one row, and needs sm_90;
 1 and the row is read again. `hold`: how many vectors of 128 bits a thread may keep; 0 where nothing is kept.
 
 Units: vectors of 128 bits. Costs nothing at run time.
+Source of the technique: clusters for long rows, as in quack's reduction kernels.
 """
 
 from corpus.blocks.row_partition import row_partition

@@ -11,6 +11,8 @@ A row of no more than one step is all rest: it is held.
 
 `tXgX` is the thread's whole row, ((width, 1), 1, chunks), `tXcX` its coordinates (row_tiles), `tXrX` the
 fragment of one step. Threads may be those of all blocks of a cluster: a chunk is lanes · blocks · width.
+Units: columns in elements, steps and chunks by count.
+Source of the technique: loop peeling: full steps without predicates, a last one with them.
 """
 
 import cutlass

@@ -4,6 +4,7 @@
 
 Strides are 64-bit: row · stride passes 2^31 in tensors that people have. `width` (elements) is promised to
 divide the stride, so that each row starts as aligned as the first one and copies stay vectorised.
+Source of the technique: CuTe's layouts; 64-bit strides as in CUTLASS.
 """
 
 import cutlass.cute as cute

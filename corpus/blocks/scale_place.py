@@ -10,6 +10,7 @@
 
 The tiles are cuBLAS's layout of block scales (CUTLASS's scale-factor atom), for scales of 16 and of 32
 elements. Rows are padded to 128 and groups to 4. Units: scales, a byte each.
+Source of the technique: cuBLAS's documentation of block scaling factors; CUTLASS's scale-factor atom.
 """
 
 import cutlass

@@ -6,6 +6,7 @@
 One division for a whole row or group, then a multiplication for each element; the factor is rounded once, not
 made from the rounded scale. This is the arithmetic of the engines' activation quantisers, and whoever repeats
 it gets the same bits. Units: scales in units of value. `kind` is a name in CODES.
+Source of the technique: symmetric quantisation by the largest magnitude, as inference engines have it.
 """
 
 from cutlass import Float8E4M3FN, Int8

@@ -9,6 +9,7 @@ blocks of a cluster likewise, through shared memory (row_reduce, cluster_reduce)
 e^x is 2^(x · log2 e), approximate (ex2.approx.ftz, 2 ulp); what is below 2^-126 is zero. What does not count
 is -∞. Equal maxima scale by one, so that parts that are all -∞ add nothing (-∞ - -∞ is no number). NaN or +∞
 in a row makes its total NaN; a row of only -∞ has most = -∞, total = 0.
+Units: `most` in those of x, `total` in shares of e^most.
 Source of the technique: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 """
 

@@ -6,6 +6,8 @@ known at run time only. Batcher's odd-even merge sort says which pairs; those of
     4 numbers    (0,1) (2,3) | (0,2) (1,3) | (1,2)      5 exchanges; 8 numbers take 19, 16 take 63
 
 Any count, any type that has an order. Equal numbers may change places.
+Units: those of the values.
+Source of the technique: Batcher, Sorting networks and their applications (1968).
 """
 
 import cutlass.cute as cute

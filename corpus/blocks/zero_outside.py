@@ -4,6 +4,9 @@ Copies with a predicate leave registers as they were, so that a fragment filled 
 computed from it (x - mean) is no longer zero there, and must be again before it is summed.
 
     rC ((width, 1), 1, chunks)     an access without its predicate is all zeros
+
+Units: columns in elements.
+Source of the technique: masks after predicated copies, as in CUTLASS's attention examples.
 """
 
 import cutlass
