@@ -116,9 +116,8 @@ def lane_scan(value, kind: cutlass.Constexpr):
 
 
 # -- end of lane_scan
-# -- block look_back ac161857aea4
+# -- block look_back 945d81d04137
 OWN, WHOLE = 1, 2
-AT_ONCE = 16  # words that a thread has under way
 
 
 @cute.jit
@@ -157,15 +156,11 @@ def clear_states(mState: cute.Tensor, thread, threads: cutlass.Constexpr):
     """Wait until every tile knows the whole, then clear all words; all threads of one block do. A thread
     clears what it has read itself, so that no zero comes before the sum it has seen."""
     tiles = cute.size(mState)
-    first = thread
-    while first < tiles:
-        whole = Boolean(True)
-        for j in cutlass.range_constexpr(AT_ONCE):
-            at = cutlass.min(first + j * threads, tiles - 1)
-            word = cute.arch.load(mState.iterator + at, Uint64, sem="relaxed", scope="gpu")
-            whole = whole and Int32(Uint64(word) >> 32) == WHOLE
-        if whole:
-            first += AT_ONCE * threads
+    for k in cutlass.range(thread, tiles, threads):
+        mark = Int32(0)
+        while mark != WHOLE:
+            word = Uint64(cute.arch.load(mState.iterator + k, Uint64, sem="relaxed", scope="gpu"))
+            mark = Int32(word >> 32)
     cute.arch.sync_threads()
     for k in cutlass.range(thread, tiles, threads):
         cute.arch.store(mState.iterator + k, Uint64(0), sem="relaxed", scope="gpu")
