@@ -5,7 +5,7 @@ wraps, as in C). partial has room for `partials` numbers of out's type. ticket i
 before the first launch, and zero again after each. Any count is right; tuned for 2^16 and more.
 
 Algorithm: a block walks over the array, several 128-bit accesses a thread at a time, each with sums of its
-own. The block's sum goes to partial; the block that comes last adds up what is there:
+own. The block's sum goes to partial; the block that comes last adds up what is there (one alone: to out at once):
 
     mX (vectors, width) ─ block 0: tiles 0, B, 2B, …; block 1: 1, B + 1, … → warps → partial[block]
     partial (B,) ─ the last block, threads in the order of blocks ─→ out          mTail (tail,) → block 0
@@ -174,15 +174,19 @@ def array_sum_kernel(
     if block == 0 and thread < cute.size(mTail):
         total += kind(mTail[thread])
     total = row_reduce(total, operator.add, threads, sPart)
-    if thread == 0:
-        mPartial[block] = total
-    if last_block(mTicket.iterator, blocks, sFound):
-        total = kind(0)
-        for k in cutlass.range(thread, blocks, threads):
-            total += mPartial[k]
-        total = row_reduce(total, operator.add, threads, sTotal)
+    if blocks == 1:  # few elements: nobody else to wait for
         if thread == 0:
             mOut[0] = total
+    else:
+        if thread == 0:
+            mPartial[block] = total
+        if last_block(mTicket.iterator, blocks, sFound):
+            total = kind(0)
+            for k in cutlass.range(thread, blocks, threads):
+                total += mPartial[k]
+            total = row_reduce(total, operator.add, threads, sTotal)
+            if thread == 0:
+                mOut[0] = total
 
 
 @cute.jit
