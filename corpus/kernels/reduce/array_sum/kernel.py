@@ -5,12 +5,13 @@ wraps, as in C). partial has room for `partials` numbers of out's type. ticket i
 before the first launch, and zero again after each. Any count is right; tuned for 2^16 and more.
 
 Algorithm: a block walks over the array, several 128-bit accesses a thread at a time, each with sums of its
-own. The block's sum goes to partial; the block that comes last adds up what is there (one alone: to out at once):
+own. The block's sum goes to partial; the block that comes last adds up what is there:
 
     mX (vectors, width) ─ block 0: tiles 0, B, 2B, …; block 1: 1, B + 1, … → warps → partial[block]
     partial (B,) ─ the last block, threads in the order of blocks ─→ out          mTail (tail,) → block 0
 
-The order of additions depends on count, alignment, partials and the device alone: floats have no atomics.
+A block that is alone writes out at once. The order of additions depends on count, alignment, partials and
+the device alone: floats have no atomics.
 
 Units: elements. Traffic: count · bytes of an element.
 Source of the technique: threadFenceReduction of CUDA's samples, with accesses as wide as the address allows.
