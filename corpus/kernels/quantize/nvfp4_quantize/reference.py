@@ -19,8 +19,9 @@ def nearest(size: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     rows, columns, tiles = (sizes[n] for n in ("rows", "columns", "tiles"))
+    x_stride, q_stride = (int(args[n]) for n in ("x_stride", "q_stride"))
     flat = np.asarray(args["x"], np.float64)
-    x = np.lib.stride_tricks.as_strided(flat, (rows, columns), (sizes["x_stride"] * 8, 8))
+    x = np.lib.stride_tricks.as_strided(flat, (rows, columns), (x_stride * 8, 8))
     g = np.float32(np.asarray(args["g"]).ravel()[0])
     groups = -(-columns // 16)
     whole = np.zeros((rows, groups * 16))
@@ -37,8 +38,8 @@ def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
         codes = nearest(np.abs(y), E2M1) + 8 * (np.signbit(y) & ~np.isnan(y))
     codes = np.where(np.isnan(y), 7, codes)
     pairs, used = codes[:, ::2] + 16 * codes[:, 1::2], (columns + 1) // 2
-    q = np.full((rows - 1) * sizes["q_stride"] + used, np.nan)
-    np.lib.stride_tricks.as_strided(q, (rows, used), (sizes["q_stride"] * 8, 8))[:] = pairs[:, :used]
+    q = np.full((rows - 1) * q_stride + used, np.nan)
+    np.lib.stride_tricks.as_strided(q, (rows, used), (q_stride * 8, 8))[:] = pairs[:, :used]
     if tiles:
         padded = np.zeros((-(-rows // 128) * 128, -(-groups // 4) * 4))
         padded[:rows, :groups] = code
