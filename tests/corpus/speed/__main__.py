@@ -79,6 +79,8 @@ def main() -> bool:
     )
     parser.add_argument("--compiled", action="store_true", help="only rows that have torch.compile beside")
     given = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("no GPU to time anything on")
     told: list[dict[str, Any]] = []
     broken: list[str] = []
     document = {**where(), "rows": told}

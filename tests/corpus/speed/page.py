@@ -1,4 +1,4 @@
-"""docs/corpus_speed.md and its plot from recorded times: `python -m tests.corpus.speed.page [FILE...]`.
+"""docs/corpus_speed.md and its plot from recorded times: `python -m tests.corpus.speed.page [FILE…]`.
 
 FILE is what `python3 -P -m tests.corpus.speed --out FILE` wrote on a GPU; it is kept beside the page. A row
 that a later FILE has too is taken from there, whole. Without FILE the page is made anew from the kept one.
@@ -6,10 +6,10 @@ that a later FILE has too is taken from there, whole. Without FILE the page is m
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import statistics
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,35 @@ def others(row: Row) -> list[str]:
     return [name for name in row["us"] if name not in (OURS, *LEAST)]
 
 
+# Rows that are not called by the entry that they time.
+TIMED = {"mxfp8": "mx_quantize", "mxfp4": "mx_quantize", "nvfp4": "nvfp4_quantize", "switch": "dispatch"}
+
 TEXT = """\
 # How fast the corpus is
 
 {date}, {device}, CUDA {cuda}, torch {torch}, nvidia-cutlass-dsl {dsl}: medians of
 `python3 -P -m tests.corpus.speed --no-compile --out FILE`, and of a second run with `--compiled` for the rows
-that have torch.compile beside them. A row's jobs run in turns in one process (`tests/corpus/speed/timing.py`
-says how); rows compare with themselves only. This page: `python -m tests.corpus.speed.page FILE SECOND`.
+that have torch.compile beside them; both need a GPU, and a clone. A row's jobs run in turns in one process
+(`tests/corpus/speed/timing.py` says how); rows compare with themselves only. This page is made from such
+files: `python -m tests.corpus.speed.page FILE SECOND …`, which keeps their rows in `docs/corpus_speed.json`; a
+later file's rows take the place of earlier ones, whole: what changed is timed again by itself.
 
 {summary}
 
 {twins}
+
+## How to read the tables
+
+A row is an entry and a shape: `16384x(32+8)x128/64` are 16,384 tokens of 32 + 8 heads of 128, 64 of which
+rotate; `4096x8 of 7168, 1 in 8` are 4,096 tokens, 8 choices each, rows of 7,168, one of eight on this GPU.
+`mxfp8`, `mxfp4` and `nvfp4` time mx_quantize and nvfp4_quantize, `switch` times dispatch around the sizes
+where it goes from one launch to two. Beside an entry's time stand:
+
+- `torch`, `torch.compile`: torch's operator, or a composition of some where it has none; the same compiled.
+- `corpus rms_norm`, `two launches`: what other entries do in its place.
+- `plan …`, `each …`, `share …`, `(…)`, `128x4`, `132 blocks`, `blocks, ids …`: the entry with another launch
+  plan than the one that it chose (the entry's docstring says what the numbers are); `exact`, `packed`,
+  `fast`, `not renormalised`, `barrier`, `fused`, `copy …`: with another way or plan of one part.
 
 ## Large shapes
 
@@ -69,7 +87,8 @@ def page(document: dict[str, Any]) -> str:
     large = "\n".join(_large(r) for r in rows if not r["decode"])
     decode = "\n".join(_decode(r) for r in rows if r["decode"])
     told = {"plot": PLOT.name, "large": large, "decode": decode, "summary": summary(rows)}
-    told["twins"] = twins(load()[0])
+    items = load()[0]
+    told["twins"] = f"{twins(items)}\n\n{untimed(rows, items)}"
     return TEXT.format(**document | told)
 
 
@@ -85,7 +104,7 @@ def summary(rows: list[Row]) -> str:
         f"- Under {NEAR:.2f}, by entry: {_by_entry(large, near)}.",
         f"- Over {SMALL:.1f}, by entry: {_by_entry(decode, small)}.",
     ]
-    for name in ("torch", "torch.compile"):
+    for name in ("torch", "torch.compile", "two launches"):
         beside = [r for r in rows if name in r["us"]]
         slower = [
             f"{r['what']} ({r['us'][name] / r['us'][OURS]:.2f})"
@@ -96,6 +115,13 @@ def summary(rows: list[Row]) -> str:
             f"- Slower than {name} in {len(slower)} of {len(beside)} rows: {', '.join(slower) or 'none'}."
         )
     return "\n".join(lines)
+
+
+def untimed(rows: list[Row], items: list[Item]) -> str:
+    """Entries that no row times."""
+    first = {r["what"].split()[0] for r in rows}
+    missing = sorted({i.entry.id for i in items} - {TIMED.get(name, name) for name in first})
+    return f"Not timed here: {', '.join(missing)}." if missing else "Every entry has rows."
 
 
 def twins(items: list[Item]) -> str:
@@ -183,9 +209,12 @@ def merged(files: list[str]) -> dict[str, Any]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.corpus.speed.page")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="times to keep, later ones before earlier")
+    files = parser.parse_args().files
     DOCS.mkdir(exist_ok=True)
-    if len(sys.argv) > 1:
-        KEPT.write_text(json.dumps(merged(sys.argv[1:]), indent=1) + "\n", encoding="utf-8")
+    if files:
+        KEPT.write_text(json.dumps(merged(files), indent=1) + "\n", encoding="utf-8")
     document = json.loads(KEPT.read_text(encoding="utf-8"))
     PAGE.write_text(page(document), encoding="utf-8")
     PLOT.write_text(plot(document), encoding="utf-8")

@@ -10,7 +10,7 @@ from corpus.catalog import Item, load_item
 from corpus.entry import Proof
 from corpus.inline import load_blocks
 from corpus.proof import record
-from tests.corpus.speed.page import twins
+from tests.corpus.speed.page import twins, untimed
 
 
 def proven(folder: Path, device: str, ratio: float | None) -> Item:
@@ -36,3 +36,9 @@ def test_twins_are_told_from_proofs_that_hold(tmp_path: Path) -> None:
     assert told.splitlines()[-2:] == ["| twice | 2.00 |", "| twice | 8.00 |"]
     (other / "reference.py").write_text("# newer\n")
     assert "1 of 2 entries" in (told := twins([items[0], load_item(other)])) and "8.00" not in told
+
+
+def test_entries_without_rows_are_named(tmp_path: Path) -> None:
+    items = [load_item(write_entry(tmp_path))]
+    assert untimed([{"what": "mxfp8 bf16 1x2"}], items) == "Not timed here: twice."
+    assert untimed([{"what": "twice f32 8"}], items) == "Every entry has rows."
