@@ -40,8 +40,8 @@ TEXT = """\
 `python3 -P -m tests.corpus.speed --no-compile --out FILE`, and of a second run with `--compiled` for the rows
 that have torch.compile beside them; both need a GPU, and a clone. A row's jobs run in turns in one process
 (`tests/corpus/speed/timing.py` says how); rows compare with themselves only. This page is made from such
-files: `python -m tests.corpus.speed.page FILE SECOND …`, which keeps their rows in `docs/corpus_speed.json`; a
-later file's rows take the place of earlier ones, whole: what changed is timed again by itself.
+files: `python -m tests.corpus.speed.page FILE SECOND …`, which keeps their rows in `docs/corpus_speed.json`.
+A later file's rows take the place of earlier ones, whole: what changed is timed again by itself.
 
 {summary}
 
