@@ -58,7 +58,6 @@ URIS = (
     "cuteport://explain",
     "cuteport://explain/CP5503",
     "cuteport://corpus/norm/rms_norm",
-    "cuteport://corpus/softmax/top_k",
     "cuteport://schema/port",
     TRAVERSAL,
     "cuteport://skill/../server.py",
@@ -286,13 +285,12 @@ def test_resources_are_pages_entries_tables_and_schemas(served: Served) -> None:
     assert "CP5503" in served.texts["cuteport://explain"]
     assert json.loads(served.texts["cuteport://schema/port"])["title"] == "PortDocument"
     assert "cuteport://corpus/norm/rms_norm" in served.listed
-    assert "cuteport://corpus/softmax/top_k" not in served.listed  # a draft
     assert "cuteport://explain/{code}" in served.templates
 
 
 def test_addresses_of_nothing_are_refused(served: Served) -> None:
     refused = {u for u in URIS if u not in served.texts}
-    assert refused == {*URIS[URIS.index(TRAVERSAL) :], "cuteport://corpus/softmax/top_k"}
+    assert refused == set(URIS[URIS.index(TRAVERSAL) :])
     assert all(served.errors[u] == f"CP5511: no such resource: {u}" for u in refused)
 
 
