@@ -1,4 +1,4 @@
-"""Entries of the family softmax on rows that are odd as a whole, in the emulator: `python -m` this module.
+"""Entries of softmax and sampling on rows that are odd as a whole, in the emulator: `python -m` this module.
 
 Prints JSON: for each entry and length of the rows what came out. A process of its own, as block_kernels is.
 """
@@ -76,6 +76,11 @@ def main() -> None:
             "top_k", [np.zeros(rows * 20, np.float32), np.zeros(rows * 20, np.int64)], [x],
             rows, columns, 20, columns, index_dtype="i64",
         )  # fmt: skip
+        for temperature in (0.0, 0.7):
+            facts = [np.full(rows, n, np.float32) for n in (temperature, 0.9, 0.5)]
+            found[f"top_p_sample {columns} {temperature}"] = told(
+                "top_p_sample", [places], [x, *facts], rows, columns, columns, index_dtype="i64"
+            )
     print(json.dumps(found))
 
 

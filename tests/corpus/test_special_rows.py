@@ -1,4 +1,4 @@
-"""Rows of only -∞, with +∞ or NaN, or of equal elements, in softmax, cross-entropy, argmax and top-k."""
+"""Rows of only -∞, with +∞ or NaN, or of equal elements, in entries of softmax and sampling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert len(found) == 18
+    assert len(found) == 24
     return found
 
 
@@ -100,3 +100,18 @@ def test_top_k_is_in_order_and_equal_ones_by_place(given: Any) -> None:
         assert np.array_equal(np.asarray(indices).reshape(-1, 20), order), x.shape
         wanted = np.take_along_axis(x, order, axis=1)
         assert np.array_equal(np.asarray(values, np.float32).reshape(-1, 20), wanted, equal_nan=True), x.shape
+
+
+def test_tokens_are_drawn_among_what_is_largest_and_never_nan(given: Any) -> None:
+    for x, (index,), (temperature,) in told(given, "top_p_sample"):
+        # Half of the rows of equal elements lies before the drawn one; of nothing but NaN there is none.
+        n = x.shape[1]
+        assert [index[k] for k in (0, 1, 3, 4, 5, 7)] == [n // 2, n // 2, n // 2, n - 1, -1, n // 2]
+        for k in (2, 6):
+            row = x[k].astype(np.float64)
+            weights = np.nan_to_num(np.exp((row - np.nanmax(row)) / (float(temperature) or 1e-9)))
+            falling = np.sort(weights)[::-1]
+            least = falling[np.argmax(np.cumsum(falling) >= 0.9 * weights.sum())]
+            running = np.cumsum(np.where(weights >= least, weights, 0.0))
+            assert index[k] == np.argmax(running > 0.5 * running[-1]), (k, temperature)
+    assert sum(key.startswith("top_p_sample") for key in given) == 6
