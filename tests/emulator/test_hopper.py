@@ -419,6 +419,11 @@ def test_reading_another_block() -> None:
     assert "CP8011" in swap(relaxed)[1]
 
 
+def test_a_block_may_not_end_before_others_have_read_its_memory() -> None:
+    _, found = swap(READ.rpartition(SYNC)[0])
+    assert found == {"CP8002"}
+
+
 def test_generic_addresses_of_another_block() -> None:
     text = READ.replace(
         "mapa.shared::cluster.u32 %far, %y, %peer;\nld.shared::cluster.u32 %x, [%far];",

@@ -60,6 +60,10 @@ int find_place(Thread *t, u32 at, u32 bytes, u32 align, u32 site, Place *place) 
         finding(t, 8002, site, offset, bytes, s ? "outside of shared memory" : "shared memory of a block that the cluster lacks");
         return 0;
     }
+    if (UNLIKELY(rank && !s->block.live)) {
+        finding(t, 8002, site, offset, bytes, "shared memory of a block that has ended");
+        return 0;
+    }
     if (UNLIKELY(offset & (align - 1))) {
         finding(t, 8004, site, offset, bytes, "misaligned access to shared memory");
         return 0;
