@@ -5,9 +5,10 @@
               longer than in one block, and nobody waits. More: one block does, the others wait for it
     prefill   two launches: slots first, by one block or a cluster, then a row a block, by COPIES
 
-The tables are not measured yet. Why they are as they are: two rounds of a warp at most where all find the
-slots; accesses of a warp at least, and 4 vectors of a thread at most under way; 128 choices of a warp where a
-block of 1024 threads finds the slots.
+Why the tables are as they are: two rounds of a warp at most where all find the slots; accesses of a warp at
+least, and 4 vectors of a thread at most under way; 128 choices of a warp where a block of 1024 threads finds
+the slots. On an H200 one launch is 1.2 to 1.6 times as fast as two up to 64 tokens and 1.06 times at 128, the
+last for which it is chosen (docs/corpus_speed.md, rows `switch`, 8 of 128 and of 256 experts, 2026-11-30).
 
 A model is (experts, choices of a token, rows that an expert's are a multiple of, whether padding is zeroed).
 Units: accesses are those of a row, of `width` elements each.
