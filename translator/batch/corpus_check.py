@@ -137,9 +137,12 @@ def _unfit(item: Item, target: Path, verdict: Verdict) -> str:
 
 def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
     """Judge an entry by the verdicts of its variants, and record the proof where nothing is wrong:
-    CP5005 to CP5008."""
+    CP5005 to CP5008. Verdicts without a score are enough where a recorded proof of the same files has one, of
+    any device: on a GPU changed kernels are not judged again."""
     names = [v.name for v in c.item.entry.variant]
     verdicts = sorted(verdicts, key=lambda v: names.index(Path(v.target).name.rpartition("__")[2]))
+    had = {p.device: p.mutation for p in c.item.proofs() if p.mutation is not None}
+    unscored = {v.name for v in c.item.entry.mutated()}
     scores, ratios, devices = [], [], set[str]()
     for verdict in verdicts:
         place = Path(verdict.target)
@@ -154,11 +157,14 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
         devices.add(device_of(verdict))
         if (share := score_of(verdict, c.item.entry.same)) is not None:
             scores.append(share)
+            unscored.discard(_variant(c.item, place).name)
             if share < LEAST_SCORE:
                 words = f"{place.name}: only {share:.2f} of the changed kernels are turned away"
                 c.problems.append(
                     Problem("CP5007", c.item.folder, f"{words}: {', '.join(survivors(verdict))}")
                 )
+        elif _variant(c.item, place).name in unscored and not had:
+            c.problems.append(Problem("CP5007", c.item.folder, f"{place.name}: {_unscored(verdict)}"))
         for ratio in ratios_of(verdict):
             ratios.append(ratio)
             if ratio < LEAST_RATIO:
@@ -166,12 +172,15 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
                 c.problems.append(Problem("CP5008", c.item.folder, words))
     if c.problems:
         return
+    device = devices.pop()
+    # Part of the changed kernels gives no score of the entry, and none must not take away what was found.
+    score = had.get(device) if unscored else round(min(scores), 4)
     c.proof = Proof(
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        device=devices.pop(),
+        device=device,
         status="PASSED",
         variants=names,
-        mutation=round(min(scores), 4) if scores else None,
+        mutation=score,
         ratio=round(min(ratios), 3) if ratios else None,
         hashes=c.item.hashes(),
     )
@@ -199,6 +208,13 @@ def score_of(verdict: Verdict, same: Iterable[str] = ()) -> float | None:
     survived = sum(m.fate == "survived" and m.what not in known for m in mutation.mutants)
     counted = mutation.killed + survived
     return mutation.killed / counted if counted else None
+
+
+def _unscored(verdict: Verdict) -> str:
+    """Why a verdict has no score, in words."""
+    parity = verdict.stage("parity")
+    judged = parity is not None and parity.parity is not None and parity.parity.mutation is not None
+    return "none of its changed kernels could be judged" if judged else "was verified without --mutate"
 
 
 def survivors(verdict: Verdict) -> list[str]:

@@ -146,3 +146,8 @@ def test_every_code_has_a_page() -> None:
         assert [
             h for h in ("What it means", "Why it matters", "How to fix") if f"\n## {h}\n" not in text
         ] == [], code
+
+
+def test_a_page_that_shows_how_to_prove_judges_changed_kernels() -> None:
+    shown = [m for p in PAGES.glob("*.md") for m in re.findall(r"-m verify DIR[^`]*", p.read_text("utf-8"))]
+    assert shown == ["-m verify DIR --mutate"]

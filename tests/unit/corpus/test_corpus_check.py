@@ -100,9 +100,49 @@ def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path
 def test_one_bad_variant_is_enough(
     item: Item, tmp_path: Path, given: dict[str, Any], code: str, message: str
 ) -> None:
-    found = concluded(item, tmp_path / "t", {}, given)
+    found = concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, given)
     assert [p.code for p in found.problems] == [code] and message in found.problems[0].message
     assert found.proof is None and load_item(item.folder).entry.verified == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "why"),
+    [
+        (None, "was verified without --mutate"),
+        (mutation(0, ()), "none of its changed kernels could be judged"),
+    ],
+)
+def test_without_a_score_nothing_is_proven(item: Item, tmp_path: Path, tried: object, why: str) -> None:
+    found = concluded(item, tmp_path / "t", {"tried": tried}, {"tried": mutation(20, ())})
+    assert [(p.code, p.message) for p in found.problems] == [("CP5007", f"twice__f32: {why}")]
+    assert found.proof is None and load_item(item.folder).entry.verified == []
+
+
+def test_a_score_of_the_same_files_stands_for_verdicts_without_one(item: Item, tmp_path: Path) -> None:
+    def verdicts(**given: Any) -> check.Checked:
+        now = load_item(item.folder)
+        return concluded(now, tmp_path / "t", given, given)
+
+    assert verdicts(tried=mutation(39, ("a",))).problems == []
+    assert verdicts(gpu="NVIDIA H200").problems == []  # the emulator's proof has the score
+    assert verdicts().problems == []
+    scores = {p.device: p.mutation for p in load_item(item.folder).proofs()}
+    assert scores == {"emulator": 0.975, "NVIDIA H200": None}
+
+    (item.folder / "reference.py").write_text("# newer\n")
+    assert {p.code for p in verdicts(gpu="NVIDIA H200").problems} == {"CP5007"}
+    assert {p.code for p in verdicts().problems} == {"CP5007"}
+
+
+def test_part_of_the_changed_kernels_is_no_score_of_the_entry(item: Item, tmp_path: Path) -> None:
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace("values = {", "mutate = true\nvalues = {"))
+    both = {"tried": mutation(39, ("a",))}
+    found = concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert [p.message for p in found.problems] == ["twice__f16: was verified without --mutate"]
+    concluded(load_item(item.folder), tmp_path / "t", both, both)
+    found = concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert found.problems == [] and found.proof is not None and found.proof.mutation == 0.975
 
 
 def test_what_changes_while_it_is_judged_is_not_proven(item: Item, tmp_path: Path) -> None:
@@ -117,7 +157,7 @@ def test_what_changes_while_it_is_judged_is_not_proven(item: Item, tmp_path: Pat
 def test_verdicts_made_elsewhere_are_taken_if_they_are_about_these_files(item: Item, tmp_path: Path) -> None:
     targets = list(check.expand_all([item], tmp_path / "t"))
     for t in targets:
-        write_verdict(t, verdict_of(t, gpu="NVIDIA H200"))
+        write_verdict(t, verdict_of(t, mutation(20, ()), gpu="NVIDIA H200"))
     check.take(found := check.examine([item]), tmp_path / "t")
     assert found[0].problems == [] and load_item(item.folder).proof("NVIDIA H200") is not None
 
@@ -163,7 +203,7 @@ def test_the_command_tells_what_is_not_proven(
     assert cuteport(["corpus", "search", "doubles"]) == 0
     assert "nothing proven fits" in capsys.readouterr().err
 
-    concluded(item, tmp_path / "t", {}, {})
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
     assert cuteport(["corpus", "check", "--no-run", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["entries"][0]["proof"]["device"] == "emulator" and document["problems"] == []
