@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.catalog import ENTRY, KERNEL, KERNELS, NOTES, REFERENCE, SPEC, TWIN, Item, load_item
+from corpus.catalog import ENTRY, KERNEL, KERNELS, NOTES, REFERENCE, SPEC, TWIN, Item, load_item, named
 from corpus.entry import LICENCES
 from corpus.inline import inlined
 from corpus.problem import CorpusError, Problem
@@ -45,8 +45,7 @@ def add(target: Path, wanted: Wanted, items: Iterable[Item], root: Path = KERNEL
     items = list(items)
     folder = root / wanted.family / wanted.id
     problems = _gates(target, wanted)
-    if folder.exists():
-        problems.append(Problem("CP5012", folder, "exists already"))
+    problems += _taken(wanted.family, wanted.id, root)
     try:
         port = (target / load_spec(target).port.module).read_text(encoding="utf-8")
     except (OSError, SpecError) as e:
@@ -66,6 +65,15 @@ def add(target: Path, wanted: Wanted, items: Iterable[Item], root: Path = KERNEL
             folder.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(made, folder)
     return told
+
+
+def _taken(family: str, name: str, root: Path) -> list[Problem]:
+    """CP5012 where the place is taken, or the id, which is unique over all families."""
+    folder = root / family / name
+    if folder.exists():
+        return [Problem("CP5012", folder, "exists already")]
+    words = f"has the id {name}; an id is unique over all families"
+    return [Problem("CP5012", other, words) for other in named(name, root)]
 
 
 def near(port: str, target: Path, items: Iterable[Item]) -> list[Problem]:
@@ -186,8 +194,8 @@ def skeleton(family: str, name: str, root: Path = KERNELS) -> Path:
     folder = root / family / name
     if not (re.fullmatch(r"[a-z][a-z0-9_]*", family) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
         raise CorpusError([Problem("CP5001", folder, "families and ids are lower-case words")])
-    if folder.exists():
-        raise CorpusError([Problem("CP5012", folder, "exists already")])
+    if taken := _taken(family, name, root):
+        raise CorpusError(taken)
     folder.mkdir(parents=True)
     wanted = Wanted(family, name, "Apache-2.0", "written here", "TODO")
     write(folder / ENTRY, entry_text(wanted, [], ["f32"]))

@@ -54,7 +54,7 @@ def _chosen(names: list[str] | None) -> tuple[list[Item], list[Problem]]:
     from corpus.catalog import find, load
 
     items, problems = load()
-    return ([find(n, items) for n in names], []) if names else (items, problems)
+    return ([find(n, items, problems) for n in names], []) if names else (items, problems)
 
 
 @app.command("list")
@@ -88,7 +88,7 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = Fal
     def work() -> int:
         from corpus.catalog import KERNEL, NOTES, find, load
 
-        item = find(name, load()[0])
+        item = find(name, *load())
         if as_json:
             from translator.batch.corpus_documents import ShowDocument
             from translator.documents import to_json

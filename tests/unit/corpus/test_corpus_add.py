@@ -41,7 +41,7 @@ def target(tmp_path: Path) -> Path:
 def codes(target: Path, wanted: Wanted, root: Path) -> dict[str, str]:
     with pytest.raises(CorpusError) as told:
         add(target, wanted, load(root)[0], root)
-    assert not (root / wanted.family / wanted.id).exists() or wanted.id == "twice"
+    assert not (root / wanted.family / wanted.id).exists() or (wanted.family, wanted.id) == ("toys", "twice")
     return {p.code: p.message for p in told.value.problems}
 
 
@@ -99,6 +99,8 @@ def test_licence_style_and_place(target: Path, tmp_path: Path) -> None:
     assert "is none of Apache-2.0" in codes(target, replace(WANTED, license="GPL-3.0-only"), root)["CP5010"]
     write_entry(root, entry=ENTRY, kernel="x = 1\n")
     assert codes(target, replace(WANTED, id="twice"), root)["CP5012"] == "exists already"
+    other = codes(target, replace(WANTED, family="games", id="twice"), root)["CP5012"]
+    assert other == "has the id twice; an id is unique over all families"
     (target / "port.py").write_text((target / "port.py").read_text().replace("Traffic: 2 n.", ""))
     write_verdict(target, verdict_of(target, mutation(20, ()), 1.1))
     with pytest.raises(
@@ -118,5 +120,8 @@ def test_an_empty_entry_is_made_once(tmp_path: Path) -> None:
     assert load_item(folder).entry.id == "thrice"
     with pytest.raises(CorpusError, match="CP5012"):
         skeleton("toys", "thrice", tmp_path)
+    with pytest.raises(CorpusError, match="toys/thrice: CP5012: has the id thrice; an id is unique"):
+        skeleton("games", "thrice", tmp_path)
+    assert not (tmp_path / "games").exists()
     with pytest.raises(CorpusError, match="CP5001"):
         skeleton("Toys", "3", tmp_path)
