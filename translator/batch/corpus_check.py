@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
 from corpus.entry import Proof, Variant
 from corpus.expand import expand, spec_of
-from corpus.inline import BLOCKS, check_inlined, load_blocks
+from corpus.inline import BLOCKS, check_inlined, load_blocks, with_blocks
 from corpus.problem import CorpusError, Problem
 from corpus.proof import record
+from corpus.proof import write as write_file
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import check_block, check_style
 from verify.certificate import CertificateError, read_certificate
@@ -78,6 +80,23 @@ def with_recorded(checked: list[Checked]) -> None:
             had = ", ".join(p.device for p in c.item.entry.verified)
             words = f"changed since it was proven ({had})" if had else "was never proven"
             c.problems.append(Problem("CP5005", c.item.folder, words))
+
+
+def renew(items: Iterable[Item]) -> Iterator[tuple[Item, bool, list[Problem]]]:
+    """Put the blocks as they are now into kernels: each with whether it was rewritten, and what that did not
+    mend (CP5004). A kernel that is no Python, or has a marker without its end, is left as it is."""
+    blocks = load_blocks()
+    for item in items:
+        path, before = item.folder / KERNEL, item.text(KERNEL)
+        try:
+            ast.parse(before)
+            after = with_blocks(before, blocks)
+        except (SyntaxError, ValueError):
+            yield item, False, check_inlined(path, before, blocks)
+            continue
+        if after != before:
+            write_file(path, after)
+        yield item, after != before, check_inlined(path, after, blocks)
 
 
 def expand_all(items: Iterable[Item], into: Path) -> dict[Path, Item]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -259,10 +261,17 @@ def expand(
     def work() -> int:
         from translator.batch.corpus_check import expand_all
 
-        items, _ = _chosen(names)
-        for target in expand_all(items, into):
-            typer.echo(str(target))
-        return 0
+        items, problems = _chosen(names)
+        try:
+            for target in expand_all(items, into):
+                typer.echo(str(target))
+        except OSError as e:
+            if e.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST):
+                raise  # the machine's lack, as a full disk
+            words = f"{os.fsdecode(e.filename or into)} can't be made: {e.strerror}"
+            raise typer.BadParameter(words, param_hint="DIR") from e
+        _tell(problems)
+        return 1 if problems else 0
 
     return _told(work)
 
@@ -272,18 +281,19 @@ def inline(names: Names = None) -> int:
     """Put the blocks as they are now into the kernels that use them."""
 
     def work() -> int:
-        from corpus.catalog import KERNEL
-        from corpus.inline import load_blocks, with_blocks
-        from corpus.proof import write
+        from translator.batch.corpus_check import renew
 
-        blocks = load_blocks()
-        for item in _chosen(names)[0]:
-            before = item.text(KERNEL)
-            after = with_blocks(before, blocks)
-            if after != before:
-                write(item.folder / KERNEL, after)
-                typer.echo(f"{item.entry.id}: rewritten; its proof is out of date")
-        return 0
+        items, problems = _chosen(names)
+        code = 1 if problems else 0
+        for item, rewritten, wrong in renew(items):
+            if rewritten:
+                # What is as it was when it was proven, as after a block was changed by hand, is proven again.
+                old = item.entry.verified and item.proof() is None
+                typer.echo(f"{item.entry.id}: rewritten{'; its proof is out of date' if old else ''}")
+            _tell(wrong)
+            code = 1 if wrong else code
+        _tell(problems)
+        return code
 
     return _told(work)
 

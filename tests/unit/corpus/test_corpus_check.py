@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from small_entry import KERNEL, write_blocks, write_entry
 import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
 from corpus.inline import load_blocks, with_blocks
+from corpus.problem import Problem
 from translator.batch.corpus_documents import ShowDocument
 from translator.cli.main import run as cuteport
 from translator.documents import schema_of
@@ -258,11 +260,75 @@ def test_the_command_verifies_every_variant_and_records(
 def test_a_block_that_changed_is_put_in_by_a_command(
     item: Item, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    one = tmp_path / "blocks/one.py"
-    one.write_text(one.read_text().replace("FIRST = 1", "FIRST = 5"))
-    newer = load_blocks(one.parent)
-    monkeypatch.setattr("corpus.inline.load_blocks", lambda: newer)
-    assert cuteport(["corpus", "inline"]) == 0
-    assert capsys.readouterr().out == "twice: rewritten; its proof is out of date\n"
+    one, proven = tmp_path / "blocks/one.py", item.text("kernel.py")
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
+
+    def inlined(first: str, arguments: tuple[str, ...] = ()) -> str:
+        one.write_text(re.sub("FIRST = .*", first, one.read_text()))
+        newer = load_blocks(one.parent)
+        monkeypatch.setattr(check, "load_blocks", lambda: newer)
+        assert cuteport(["corpus", "inline", *arguments]) == 0
+        return capsys.readouterr().out
+
+    assert inlined("FIRST = 5") == "twice: rewritten; its proof is out of date\n"
     assert "FIRST = 5" in item.text("kernel.py")
-    assert cuteport(["corpus", "inline", "twice"]) == 0 and capsys.readouterr().out == ""
+    assert inlined("FIRST = 5", ("twice",)) == ""
+    assert inlined("FIRST = 1") == "twice: rewritten\n" and item.text("kernel.py") == proven
+
+
+def test_a_kernel_that_never_was_proven_has_no_proof_that_is_out_of_date(
+    item: Item, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (item.folder / "kernel.py").write_text(KERNEL)
+    assert cuteport(["corpus", "inline"]) == 0
+    assert capsys.readouterr().out == "twice: rewritten\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told", "rewritten"),
+    [
+        ("# -- block two", "# -- block tow", "CP5004: no block is called tow", True),
+        ("def twice(x", "def twice(:", "CP5004: invalid syntax", False),
+        ("# -- block one\n", "# -- block one 0123456789ab\n", "CP5004: block one is never closed", False),
+        ("Doubles.", "Doubles.\0", "CP5004: source code string cannot contain null bytes", False),
+    ],
+)
+def test_what_inlining_can_not_mend_is_told(
+    item: Item, capsys: pytest.CaptureFixture[str], old: str, new: str, told: str, rewritten: bool
+) -> None:
+    text = KERNEL.replace(old, new)
+    assert text != KERNEL
+    (item.folder / "kernel.py").write_text(text)
+    assert cuteport(["corpus", "inline"]) == 1
+    got = capsys.readouterr()
+    assert told in got.err and (got.out, item.text("kernel.py") != text) == (
+        "twice: rewritten\n" if rewritten else "",
+        rewritten,
+    )
+    assert cuteport(["corpus", "check", "--no-run"]) == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/x"])
+def test_a_place_that_can_not_be_a_folder_is_wrong_usage(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert cuteport(["corpus", "expand", str(tmp_path / place), "twice"]) == 2
+    assert "can't be made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["inline"], ["expand", "out"]])
+def test_entries_that_can_not_be_used_are_told_by_commands_over_all(
+    item: Item,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    problem = Problem("CP5002", tmp_path, "no notes.md")
+    monkeypatch.setattr("corpus.catalog.load", lambda: ([item], [problem]))
+    assert cuteport(["corpus", *command]) == 1
+    assert capsys.readouterr().err == f"{problem}\n"
+    assert cuteport(["corpus", *command, "twice"]) == 0
