@@ -31,11 +31,13 @@ _FILES = {"spec": SPEC, "original": TWIN, "port": KERNEL, "reference": REFERENCE
 
 @dataclass(slots=True)
 class Checked:
-    """What became of one entry. `proof` is what was found now, or else what is recorded and holds."""
+    """What became of one entry. `proof` is what was found now, or else what is recorded and holds; `apart` is
+    how many changed kernels got through that `[same]` knows to change nothing: its score is without them."""
 
     item: Item
     problems: list[Problem] = field(default_factory=list)
     proof: Proof | None = None
+    apart: int = 0
 
 
 def examine(items: Iterable[Item]) -> list[Checked]:
@@ -176,12 +178,12 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
         devices.add(device_of(verdict))
         if (share := score_of(verdict, c.item.entry.same)) is not None:
             scores.append(share)
+            c.apart += len(survivors(verdict)) - len(survivors(verdict, c.item.entry.same))
             unscored.discard(_variant(c.item, place).name)
             if share < LEAST_SCORE:
-                words = f"{place.name}: only {share:.2f} of the changed kernels are turned away"
-                c.problems.append(
-                    Problem("CP5007", c.item.folder, f"{words}: {', '.join(survivors(verdict))}")
-                )
+                through = ", ".join(survivors(verdict, c.item.entry.same))
+                words = f"{place.name}: only {share:.2f} of the changed kernels are turned away: {through}"
+                c.problems.append(Problem("CP5007", c.item.folder, words))
         elif _variant(c.item, place).name in unscored and not had:
             c.problems.append(Problem("CP5007", c.item.folder, f"{place.name}: {_unscored(verdict)}"))
         for ratio in ratios_of(verdict):
@@ -236,11 +238,12 @@ def _unscored(verdict: Verdict) -> str:
     return "none of its changed kernels could be judged" if judged else "was verified without --mutate"
 
 
-def survivors(verdict: Verdict) -> list[str]:
-    """What got through, in words."""
+def survivors(verdict: Verdict, same: Iterable[str] = ()) -> list[str]:
+    """What got through, in words, apart from what is known to change nothing."""
     parity = verdict.stage("parity")
     assert parity is not None and parity.parity is not None and parity.parity.mutation is not None
-    return [f"line {m.line}: {m.what}" for m in parity.parity.mutation.mutants if m.fate == "survived"]
+    known, mutants = set(same), parity.parity.mutation.mutants
+    return [f"line {m.line}: {m.what}" for m in mutants if m.fate == "survived" and m.what not in known]
 
 
 def ratios_of(verdict: Verdict) -> list[float]:

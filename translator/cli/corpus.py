@@ -15,8 +15,8 @@ from translator.cli.options import Define, Device, Include, Json, Kernel, Std, n
 
 if TYPE_CHECKING:
     from corpus.catalog import Item
-    from corpus.entry import Proof
     from corpus.problem import Problem
+    from translator.batch.corpus_check import Checked
     from verify.verdict import Verdict
 
 app = typer.Typer(
@@ -75,12 +75,17 @@ def list_(as_json: Json = False) -> int:
         typer.echo(to_json(CorpusDocument.of(code, checked, problems)))
         return code
     for i in items:
-        proofs = [p.device for p in i.entry.verified if i.proof(p.device)]
         typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
-        proven = ", ".join(proofs) or "no" + (f", a draft: {i.entry.draft}" if i.entry.draft else "")
-        typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {proven}")
+        typer.echo(f"  {', '.join(i.entry.dtypes)}; {_proven(i)}")
     _tell(problems)
     return code
+
+
+def _proven(item: Item) -> str:
+    """The devices whose proofs hold for the entry as it is now, or that none does."""
+    devices = [p.device for p in item.proofs()]
+    draft = f", a draft: {item.entry.draft}" if item.entry.draft else ""
+    return f"proven: {', '.join(devices) or 'no' + draft}"
 
 
 @app.command("show")
@@ -97,7 +102,7 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = Fal
 
             typer.echo(to_json(ShowDocument.of(item)))
             return 0
-        typer.echo(f"{item.entry.summary}\n{item.folder}\n")
+        typer.echo(f"{item.entry.summary}\n{item.folder}\n{_proven(item)}\n")
         typer.echo(item.text(NOTES))
         typer.echo(item.text(KERNEL))
         return 0
@@ -211,6 +216,8 @@ def check(
         others = others + c.examine_blocks()
         checked = c.examine(items)
         if verdicts is not None:
+            if not verdicts.is_dir():
+                raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
             c.take(checked, verdicts)
         elif run:
             chosen = next((d for d in DEVICES if d == (device or "auto")), None)
@@ -236,17 +243,21 @@ def check(
         for one in checked:
             _tell(one.problems)
             good = one.proof is not None and not one.problems
-            typer.echo(f"{one.item.entry.id}: {_proof(one.proof) if good else 'refused'}")
+            typer.echo(f"{one.item.entry.id}: {_proof(one) if good else 'refused'}")
         _tell(others)
         return code
 
     return _told(work, as_json)
 
 
-def _proof(proof: Proof | None) -> str:
+def _proof(one: Checked) -> str:
+    proof = one.proof
     assert proof is not None
+    # The verdicts' own lines count these among what got through.
+    changes = f"{one.apart} change{'s' if one.apart > 1 else ''}"
+    apart = f" without {changes} known to change nothing (`[same]`)" if one.apart else ""
     parts = [f"{proof.device}, {proof.date}", f"{len(proof.variants)} variants PASSED"]
-    parts += [f"mutation score {proof.mutation:.2f}"] if proof.mutation is not None else []
+    parts += [f"mutation score {proof.mutation:.2f}{apart}"] if proof.mutation is not None else []
     parts += [f"{proof.ratio:.2f}x of the CUDA twin's speed"] if proof.ratio is not None else []
     return "; ".join(parts)
 

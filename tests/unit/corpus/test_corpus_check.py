@@ -95,7 +95,11 @@ def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path
     ("given", "code", "message"),
     [
         ({"status": Status.WRONG_VALUES}, "CP5006", "twice__f16: WRONG_VALUES: by hand"),
-        ({"tried": mutation(8, ("i < n → True", "x"))}, "CP5007", "only 0.80 of the changed kernels"),
+        (
+            {"tried": mutation(8, ("a + b → b + a", "i < n → True", "x"))},
+            "CP5007",
+            "only 0.80 of the changed kernels are turned away: line 1: i < n → True, line 1: x",
+        ),
         ({"ratio": 0.9}, "CP5008", "twice__f16: 0.900 of its CUDA twin's speed"),
     ],
 )  # fmt: skip
@@ -225,9 +229,25 @@ def test_wrong_names_and_choices_are_wrong_usage(item: Item, capsys: pytest.Capt
     assert cuteport(["corpus", "show", "thrice"]) == 2
     assert "CP5011" in capsys.readouterr().err
     assert cuteport(["corpus", "check", "--device", "abacus"]) == 2
-    assert cuteport(["corpus", "new", "nameless"]) == 2
+    assert cuteport(["corpus", "check", "--verdicts", "nowhere"]) == 2
+    assert "nowhere is no folder" in capsys.readouterr().err
     assert cuteport(["corpus", "show", "twice"]) == 0
     assert "| `x[i] * 2` | `x * 2` |" in capsys.readouterr().out
+
+
+def test_what_is_shown_says_whether_it_is_proven(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def third_line() -> str:
+        assert cuteport(["corpus", "show", "twice"]) == 0
+        return capsys.readouterr().out.splitlines()[2]
+
+    assert third_line() == "proven: no"
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace("schema = 1\n", 'schema = 1\ndraft = "not yet tried"\n'))
+    assert third_line() == "proven: no, a draft: not yet tried"
+    concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert third_line() == "proven: emulator"
 
 
 def test_variants_are_written_for_other_machines(
@@ -246,13 +266,15 @@ def test_the_command_verifies_every_variant_and_records(
 
     def verify(targets: list[Path], options: Options) -> list[Verdict]:
         asked.append(options)
-        return [verdict_of(t, mutation(20, ()), 1.5, gpu="NVIDIA H200") for t in reversed(targets)]
+        tried = mutation(19, ("a + b → b + a",))
+        return [verdict_of(t, tried, 1.5, gpu="NVIDIA H200") for t in reversed(targets)]
 
     monkeypatch.setattr(check, "verify_targets", verify)
     assert cuteport(["corpus", "check", "twice", "--device", "gpu"]) == 0
     assert (asked[0].device, asked[0].mutate) == ("gpu", "some")
     got = capsys.readouterr()
-    assert "2 variants PASSED; mutation score 1.00; 1.50x of the CUDA twin's speed" in got.out
+    score = "mutation score 1.00 without 2 changes known to change nothing (`[same]`)"
+    assert f"2 variants PASSED; {score}; 1.50x of the CUDA twin's speed" in got.out
     assert got.err.count("PASSED: by hand") == 2
     assert load_item(item.folder).proof("NVIDIA H200") is not None
 
