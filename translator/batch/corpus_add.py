@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.catalog import ENTRY, KERNEL, KERNELS, NOTES, REFERENCE, SPEC, TWIN, Item, load_item, named
-from corpus.entry import LICENCES
+from corpus.catalog import ENTRY, FILES, KERNEL, KERNELS, NOTES, REFERENCE, SPEC, TWIN, Item, load_item, named
+from corpus.entry import LICENCES, NAME
 from corpus.inline import inlined
 from corpus.problem import CorpusError, Problem
 from corpus.proof import write
@@ -189,10 +189,25 @@ def _diff(made: Path, at: Path) -> str:
     return "".join(difflib.unified_diff([], lines, "/dev/null", str(at)))
 
 
+def todos(folder: Path) -> list[str]:
+    """What a person has yet to say in an entry, as `path:line: text`."""
+    found = []
+    for path in (folder / name for name in FILES):
+        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        found += [f"{path}:{k}: {line.strip()}" for k, line in lines if "TODO" in line]
+    return found
+
+
+def model_for(family: str, items: Iterable[Item]) -> Item | None:
+    """A proven entry whose spec is a model for a new one of the family: of that family if there is one."""
+    proven = [i for i in items if i.proof() is not None]
+    return next((i for i in proven if i.entry.family == family), next(iter(proven), None))
+
+
 def skeleton(family: str, name: str, root: Path = KERNELS) -> Path:
     """An empty entry to fill in. CorpusError CP5012 where it is there, CP5001 for a name that can't be."""
     folder = root / family / name
-    if not (re.fullmatch(r"[a-z][a-z0-9_]*", family) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
+    if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, name)):
         raise CorpusError([Problem("CP5001", folder, "families and ids are lower-case words")])
     if taken := _taken(family, name, root):
         raise CorpusError(taken)

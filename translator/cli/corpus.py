@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -321,14 +322,18 @@ def add(
     """Promote a verified target to an entry, and print what was written as a diff for review."""
 
     def work() -> int:
-        from corpus.catalog import load
-        from translator.batch.corpus_add import Wanted, add
+        from corpus.catalog import KERNELS, load
+        from translator.batch.corpus_add import Wanted, add, todos
 
-        family, _, id_ = name.partition("/")
-        if not id_:
-            raise typer.BadParameter(f"{name!r} is not FAMILY/ID", param_hint="--as")
+        family, id_ = _placed(name, "--as")
+        if not target.is_dir():
+            raise typer.BadParameter(f"{target} is no folder", param_hint="TARGET")
         wanted = Wanted(family, id_, license_, origin, summary)
-        typer.echo(add(target, wanted, load()[0], dry=dry_run), nl=False)
+        typer.echo(add(target, wanted, load()[0], KERNELS, dry=dry_run), nl=False)
+        if not dry_run:
+            left = todos(KERNELS / family / id_)
+            typer.echo("\n".join(["to be said by a person:", *left]), err=True)
+            typer.echo(f"not proven until: cuteport corpus check {id_}", err=True)
         return 0
 
     return _told(work)
@@ -339,12 +344,28 @@ def new(name: Annotated[str, typer.Argument(metavar="FAMILY/ID")]) -> int:
     """Make an empty entry to fill in."""
 
     def work() -> int:
-        from translator.batch.corpus_add import skeleton
+        from corpus.catalog import KERNELS, SPEC, load
+        from translator.batch.corpus_add import model_for, skeleton
 
-        family, _, id_ = name.partition("/")
-        if not id_:
-            raise typer.BadParameter(f"{name!r} is not FAMILY/ID")
-        typer.echo(str(skeleton(family, id_)))
+        family, id_ = _placed(name, "FAMILY/ID")
+        typer.echo(str(skeleton(family, id_, KERNELS)))
+        steps = [f"fill in its files, as {KERNELS.parent / 'STYLE.md'} says"]
+        if model := model_for(family, load()[0]):
+            steps.append(f"a spec to go by: {model.folder / SPEC}")
+        steps += [f"cuteport corpus inline {id_}", f"cuteport corpus check {id_} --device emulator"]
+        for step in steps:
+            typer.echo(f"next: {step}", err=True)
         return 0
 
     return _told(work)
+
+
+def _placed(name: str, hint: str) -> tuple[str, str]:
+    """(family, id) of FAMILY/ID; wrong usage for what can be none."""
+    from corpus.entry import NAME
+
+    family, _, id_ = name.partition("/")
+    if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, id_)):
+        words = "not FAMILY/ID, each a lower-case word of letters, digits and _"
+        raise typer.BadParameter(f"{name!r} is {words}", param_hint=hint)
+    return family, id_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from made_verdicts import mutation, verdict_of, write_verdict
 from small_entry import ENTRY, KERNEL, SPEC, write_entry
 
 from corpus.catalog import load, load_item
+from corpus.entry import Proof
 from corpus.problem import CorpusError
+from corpus.proof import record
 from translator.batch.corpus_add import Wanted, add, skeleton
+from translator.cli.main import run as cuteport
 from verify.verdict import Status
 
 PLAIN = KERNEL.replace("# -- block one\n# -- block two\n", "")
@@ -125,3 +129,68 @@ def test_an_empty_entry_is_made_once(tmp_path: Path) -> None:
     assert not (tmp_path / "games").exists()
     with pytest.raises(CorpusError, match="CP5001"):
         skeleton("Toys", "3", tmp_path)
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The corpus of the command line, with nothing in it."""
+    root = tmp_path / "kernels"
+    root.mkdir()
+    monkeypatch.setattr("corpus.catalog.KERNELS", root)
+    monkeypatch.setattr("corpus.catalog.load", lambda: load(root))
+    return root
+
+
+def added(target: Path, name: str, *more: str) -> int:
+    said = ["--license", "MIT", "--origin", "a project", "--summary", "Doubles a vector"]
+    return cuteport(["corpus", "add", str(target), "--as", name, *said, *more])
+
+
+def test_what_is_yet_to_do_is_said(target: Path, kernels: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert added(target, "toys/double", "--dry-run") == 0
+    assert capsys.readouterr().err == ""
+    assert added(target, "toys/double") == 0
+    said, entry = capsys.readouterr().err.splitlines(), kernels / "toys/double"
+    assert said[:2] == ["to be said by a person:", f'{entry}/entry.toml:5: idioms = ["TODO"]']
+    assert said[-2:] == [f"{entry}/notes.md:9: - TODO", "not proven until: cuteport corpus check double"]
+    assert len(said) == 7
+
+    assert cuteport(["corpus", "new", "toys/thrice"]) == 0
+    got = capsys.readouterr()
+    assert got.out == f"{kernels}/toys/thrice\n"
+    steps = [
+        f"fill in its files, as {kernels.parent}/STYLE.md says",
+        "cuteport corpus inline thrice",
+        "cuteport corpus check thrice --device emulator",
+    ]
+    assert got.err.splitlines() == [f"next: {s}" for s in steps]
+
+
+def test_a_proven_entry_of_the_family_is_a_model(kernels: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_entry(kernels)
+    other = kernels / "arts/thrice"
+    shutil.copytree(folder, other)
+    (other / "entry.toml").write_text(ENTRY.replace('"toys"', '"arts"').replace('"twice"', '"thrice"'))
+    for place in (folder, other):
+        item = load_item(place)
+        names, now = [v.name for v in item.entry.variant], item.hashes()
+        record(item, Proof(date="2026-11-30", device="x", status="PASSED", variants=names, hashes=now))
+    for name, model in (("toys/four", folder), ("crafts/five", other)):
+        assert cuteport(["corpus", "new", name]) == 0
+        assert f"next: a spec to go by: {model}/spec.toml" in capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize("name", ["nameless", "Bad Name/x", "toys/", "toys/a/b", "../toys", "toys/x\n"])
+def test_names_that_can_not_be_are_wrong_usage(
+    target: Path, kernels: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert cuteport(["corpus", "new", name]) == 2 == added(target, name)
+    assert capsys.readouterr().err.count("is not FAMILY/ID, each a lower-case word") == 2
+    assert list(kernels.iterdir()) == []
+
+
+def test_a_target_that_is_not_there_is_wrong_usage(
+    tmp_path: Path, kernels: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert added(tmp_path / "gone", "toys/double") == 2
+    assert "gone is no folder" in capsys.readouterr().err
