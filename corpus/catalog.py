@@ -61,7 +61,7 @@ def load_item(folder: Path) -> Item:
     lacking = [Problem("CP5002", folder, f"no {name}") for name in FILES if not (folder / name).is_file()]
     if any(p.message == f"no {ENTRY}" for p in lacking):
         raise CorpusError(lacking)
-    lacking += [p for name in FILES if name != ENTRY for p in _unreadable(folder / name)]
+    lacking += [p for name in FILES if name != ENTRY for p in unreadable(folder / name)]
     path = folder / ENTRY
     try:
         entry = entry_of(path.read_text(encoding="utf-8"), path)
@@ -89,7 +89,7 @@ def entry_of(text: str, path: Path) -> Entry:
         raise CorpusError([_problem(path, err) for err in e.errors()]) from e
 
 
-def _unreadable(path: Path) -> list[Problem]:
+def unreadable(path: Path) -> list[Problem]:
     """CP5002 for a file that is there and is no text: told when an entry is loaded, not where it is used."""
     try:
         if path.is_file():

@@ -107,10 +107,58 @@ def test_licence_style_and_place(target: Path, tmp_path: Path) -> None:
     assert other == "has the id twice; an id is unique over all families"
     (target / "port.py").write_text((target / "port.py").read_text().replace("Traffic: 2 n.", ""))
     write_verdict(target, verdict_of(target, mutation(20, ()), 1.1))
-    with pytest.raises(
-        CorpusError, match=re.escape(f"{root}/toys/double/kernel.py:1: CP5003: its docstring")
-    ):
+    with pytest.raises(CorpusError, match=re.escape(f"{target}/port.py:1: CP5003: its docstring")):
         add(target, WANTED, [], root)
+
+
+def test_all_gates_are_told_at_once_of_the_target_s_files(target: Path, tmp_path: Path) -> None:
+    root = tmp_path / "kernels"
+    write_entry(root)
+    (target / "port.py").write_text((target / "port.py").read_text().replace("Units: elements. ", ""))
+    (target / "original/device.cu").write_bytes(b"// caf\xe9\n")
+    (target / "reference.py").unlink()
+    wanted = Wanted("Bad Toys", "double", "GPL-3.0-only", 'a "project"', "x" * 201)
+    with pytest.raises(CorpusError) as told:
+        add(target, wanted, load(root)[0], root)
+    assert [(p.code, p.path, p.line) for p in told.value.problems] == [
+        ("CP5010", target, 0),
+        ("CP5013", target, 0),
+        ("CP5009", target, 0),
+        ("CP5002", target, 0),
+        ("CP5002", target / "original/device.cu", 0),
+        ("CP5001", target, 0),
+        ("CP5001", target, 0),
+        ("CP5003", target / "port.py", 1),
+    ]
+    words = [p.message for p in told.value.problems]
+    assert words[3] == "no reference.py" and "can't decode byte 0xe9" in words[4]
+    assert [w.partition(":")[0] for w in words[5:7]] == ["family", "summary"]
+    assert [p.name for p in root.iterdir()] == ["toys"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("def double(:\n", "no Python: "), ("# -- block one 0123456789ab\n", "block one is never")],
+)
+def test_a_port_that_is_no_kernel_is_told(target: Path, tmp_path: Path, text: str, told: str) -> None:
+    root = tmp_path / "kernels"
+    write_entry(root, kernel="def twice(:\n")  # nor is this one anything to compare with
+    (target / "port.py").write_text(text)
+    assert codes(target, WANTED, root)["CP5003"].startswith(told)
+
+
+def test_a_target_without_a_spec_is_told_once(target: Path, tmp_path: Path) -> None:
+    (target / "spec.toml").write_text("schema = \n")
+    with pytest.raises(CorpusError) as told:
+        add(target, WANTED, [], tmp_path)
+    assert [p.code for p in told.value.problems] == ["CP5013"]
+
+
+def test_what_a_person_says_is_kept_as_it_is(target: Path, tmp_path: Path) -> None:
+    said = replace(WANTED, summary='\U0001d465 × "2"\x7f', origin="a \\ b")
+    add(target, said, [], tmp_path)
+    entry = load_item(tmp_path / "toys/double").entry
+    assert (entry.summary, entry.provenance.origin) == (said.summary, said.origin)
 
 
 def test_a_near_duplicate_is_told(target: Path, tmp_path: Path) -> None:
