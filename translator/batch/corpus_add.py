@@ -146,6 +146,8 @@ def _files(target: Path, spec: Spec, port: str, wanted: Wanted, made: Path) -> l
     text = re.sub(r'^module = "[^"]*"', f'module = "{KERNEL}"', text, flags=re.M)
     if not re.search(r"^module = ", text, re.M):
         text = text.replace("[port]\n", f'[port]\nmodule = "{KERNEL}"\n', 1)
+    # As drafted; with it no reference.py is ever asked, and without it the entry's own is.
+    text = re.sub(r"""^[ \t]*rule[ \t]*=[ \t]*(["'])original\1.*\n""", "", text, flags=re.M)
     write(made / SPEC, text)
     write(made / KERNEL, port)
     lacking = []

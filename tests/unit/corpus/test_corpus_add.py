@@ -17,6 +17,7 @@ from corpus.problem import CorpusError
 from corpus.proof import record
 from translator.batch.corpus_add import Wanted, add, skeleton
 from translator.cli.main import run as cuteport
+from verify.spec_file import load_spec
 from verify.verdict import Status
 
 PLAIN = KERNEL.replace("# -- block one\n# -- block two\n", "")
@@ -152,6 +153,17 @@ def test_a_target_without_a_spec_is_told_once(target: Path, tmp_path: Path) -> N
     with pytest.raises(CorpusError) as told:
         add(target, WANTED, [], tmp_path)
     assert [p.code for p in told.value.problems] == ["CP5013"]
+
+
+@pytest.mark.parametrize("rule", ['rule = "original"\n', "rule = 'original'  # as drafted\n"])
+def test_an_entry_is_judged_by_its_reference(target: Path, tmp_path: Path, rule: str) -> None:
+    drafted = target / "spec.toml"
+    drafted.write_text(drafted.read_text() + f"[tolerance]\n{rule}rtol = 0.5\n")
+    write_verdict(target, verdict_of(target, mutation(20, ()), 1.1))
+    add(target, WANTED, [], tmp_path)
+    made = load_spec(tmp_path / "toys/double")
+    assert (made.tolerance.rule, made.tolerance.rtol) == (None, 0.5)
+    assert load_spec(target).tolerance.rule == "original"
 
 
 def test_what_a_person_says_is_kept_as_it_is(target: Path, tmp_path: Path) -> None:
