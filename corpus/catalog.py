@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,24 +61,42 @@ def load_item(folder: Path) -> Item:
     lacking = [Problem("CP5002", folder, f"no {name}") for name in FILES if not (folder / name).is_file()]
     if any(p.message == f"no {ENTRY}" for p in lacking):
         raise CorpusError(lacking)
+    lacking += [p for name in FILES if name != ENTRY for p in unreadable(folder / name)]
     path = folder / ENTRY
     try:
-        entry = Entry.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        entry = entry_of(path.read_text(encoding="utf-8"), path)
     except (OSError, UnicodeDecodeError) as e:
         raise CorpusError([*lacking, Problem("CP5001", path, f"can't be read: {e}")]) from e
-    except tomllib.TOMLDecodeError as e:
-        m = re.search(r"at line (\d+)", str(e))
-        told = Problem("CP5001", path, f"not valid TOML: {e}", int(m[1]) if m else 0)
-        raise CorpusError([*lacking, told]) from e
-    except ValidationError as e:
-        told_all = [_problem(path, err) for err in e.errors()]
-        raise CorpusError([*lacking, *told_all]) from e
+    except CorpusError as e:
+        raise CorpusError([*lacking, *e.problems]) from e
     if (folder.parent.name, folder.name) != (entry.family, entry.id):
         words = f"family {entry.family}, id {entry.id}: the folder is {folder.parent.name}/{folder.name}"
         lacking.append(Problem("CP5001", path, words))
     if lacking:
         raise CorpusError(lacking)
     return Item(folder, entry)
+
+
+def entry_of(text: str, path: Path) -> Entry:
+    """The text of an entry.toml, read. CorpusError CP5001, CP5010 about `path`."""
+    try:
+        return Entry.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as e:
+        m = re.search(r"at line (\d+)", str(e))
+        told = Problem("CP5001", path, f"not valid TOML: {e}", int(m[1]) if m else 0)
+        raise CorpusError([told]) from e
+    except ValidationError as e:
+        raise CorpusError([_problem(path, err) for err in e.errors()]) from e
+
+
+def unreadable(path: Path) -> list[Problem]:
+    """CP5002 for a file that is there and is no text: told when an entry is loaded, not where it is used."""
+    try:
+        if path.is_file():
+            path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        return [Problem("CP5002", path, f"can't be read: {e}")]
+    return []
 
 
 def _problem(path: Path, err: object) -> Problem:
@@ -94,24 +114,49 @@ def folders(root: Path = KERNELS) -> Iterator[Path]:
 
 
 def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
-    """(entries that can be used, problems of the others)."""
+    """(entries that can be used, problems of the others). Of two with one id neither can be used: one would
+    be taken for the other."""
     items: list[Item] = []
     problems: list[Problem] = []
-    for folder in folders(root):
+    every = list(folders(root))
+    times = Counter(f.name for f in every if (f / ENTRY).exists())  # what a branch left behind is none
+    for folder in every:
+        if times[folder.name] > 1 and (folder / ENTRY).exists():
+            others = ", ".join(str(f) for f in every if f.name == folder.name and f != folder)
+            words = f"{others} has the same id; an id is unique over all families"
+            problems.append(Problem("CP5001", folder, words))
         try:
-            items.append(load_item(folder))
+            item = load_item(folder)
         except CorpusError as e:
             problems += e.problems
+        else:
+            items += [item] if times[folder.name] == 1 else []
     return items, problems
 
 
-def find(name: str, items: list[Item]) -> Item:
-    """The entry called `id` or `family/id`. CorpusError CP5011."""
+def named(name: str, root: Path = KERNELS) -> list[Path]:
+    """The folders that have an id, in whichever families: usable or not."""
+    return [f for f in folders(root) if f.name == name]
+
+
+def find(name: str, items: list[Item], problems: Iterable[Problem] = ()) -> Item:
+    """The entry called `id` or `family/id`. CorpusError with those of `problems` that are about it, where it
+    is there and can't be used, else CP5011."""
     for item in items:
         if name in (item.entry.id, f"{item.entry.family}/{item.entry.id}"):
             return item
-    known = ", ".join(i.entry.id for i in items) or "none"
-    raise CorpusError([Problem("CP5011", Path(name), f"no entry is called that; there are: {known}")])
+    if own := [p for p in problems if _is_of(name, p.path)]:
+        raise CorpusError(own)
+    ids = [i.entry.id for i in items]
+    near = difflib.get_close_matches(name.rpartition("/")[2].lower(), ids)
+    words = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(ids) or 'none'}"
+    raise CorpusError([Problem("CP5011", Path(name), f"no entry is called that; {words}")])
+
+
+def _is_of(name: str, path: Path) -> bool:
+    """Whether a problem's place is the folder of that entry, or a file in it."""
+    folder = path if path.is_dir() else path.parent
+    return name in (folder.name, f"{folder.parent.name}/{folder.name}")
 
 
 def retrievable(items: list[Item]) -> list[Item]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 CODES: dict[str, str] = {
     "CP5001": "an entry's entry.toml is missing, unreadable or breaks its rules",
-    "CP5002": "an entry lacks a file that every entry has",
+    "CP5002": "an entry lacks a file that every entry has, or one is no text",
     "CP5003": "an entry or block breaks a rule of STYLE.md",
     "CP5004": "an inlined block is not the block of the corpus",
     "CP5005": "an entry has no proof for what it is now",

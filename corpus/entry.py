@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 # Licences whose text may be kept in a project under Apache-2.0.
 LICENCES = ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "ISC", "CC0-1.0")
+# What families and ids may be called.
+NAME = r"^[a-z][a-z0-9_]*$"
 Line = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -56,8 +58,8 @@ class Proof(Strict):
 
 class Entry(Strict):
     schema_version: Literal[1] = Field(alias="schema")
-    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    family: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    id: str = Field(pattern=NAME)
+    family: str = Field(pattern=NAME)
     summary: Line
     idioms: list[Line] = Field(min_length=1)
     teaches: list[Line] = Field(min_length=1)

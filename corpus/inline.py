@@ -57,11 +57,13 @@ def load_blocks(folder: Path = BLOCKS) -> dict[str, Block]:
     for path in sorted(folder.glob("*.py")):
         if path.stem == "__init__":
             continue
-        source = path.read_text(encoding="utf-8")
         try:
+            source = path.read_text(encoding="utf-8")
             tree = ast.parse(source)
         except SyntaxError as e:
             raise CorpusError([Problem("CP5003", path, f"no Python: {e.msg}", e.lineno or 0)]) from e
+        except ValueError as e:  # no UTF-8, a NUL
+            raise CorpusError([Problem("CP5003", path, f"no Python: {e}")]) from e
         every = list(imports_of(tree))
         code = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom)][1:]
         first = min(_first_line(n, source) for n in code) if code else len(source.splitlines())

@@ -31,10 +31,12 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
     path, source = item.folder / KERNEL, item.text(KERNEL)
     try:
         tree = ast.parse(source)
+        names = [i.name for i in inlined(source)]
     except SyntaxError as e:
         return [Problem("CP5003", path, f"no Python: {e.msg}", e.lineno or 0)]
+    except ValueError as e:  # a marker that is never closed, a NUL
+        return [Problem("CP5003", path, str(e))]
     found = [Problem("CP5003", path, what, line) for line, what in _kernel(tree, source, item.entry.id)]
-    names = [i.name for i in inlined(source)]
     if names != item.entry.blocks:
         words = f"inlines the blocks {', '.join(names)}; entry.toml says {', '.join(item.entry.blocks)}"
         found.append(Problem("CP5003", path, words))
@@ -50,8 +52,11 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
 
 def check_block(path: Path) -> list[Problem]:
     """Every rule that a block's file breaks."""
-    source = path.read_text(encoding="utf-8")
-    tree = ast.parse(source)
+    try:
+        source = path.read_text(encoding="utf-8")
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as e:
+        return [Problem("CP5003", path, f"no Python: {e}")]
     told: list[tuple[int, str]] = []
     if not ast.get_docstring(tree):
         told.append((1, "has no docstring"))

@@ -11,8 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.catalog import ENTRY, KERNEL, KERNELS, NOTES, REFERENCE, SPEC, TWIN, Item, load_item
-from corpus.entry import LICENCES
+from corpus.catalog import (
+    ENTRY,
+    FILES,
+    KERNEL,
+    KERNELS,
+    NOTES,
+    REFERENCE,
+    SPEC,
+    TWIN,
+    Item,
+    entry_of,
+    named,
+    unreadable,
+)
+from corpus.entry import LICENCES, NAME, Entry
 from corpus.inline import inlined
 from corpus.problem import CorpusError, Problem
 from corpus.proof import write
@@ -21,6 +34,7 @@ from corpus.style import SECTIONS, check_style
 from translator.batch.corpus_check import LEAST_SCORE, ratios_of, score_of, survivors
 from verify.certificate import CertificateError, read_certificate
 from verify.run import hashes
+from verify.spec import Spec
 from verify.spec_file import SpecError, load_spec
 from verify.verdict import Status, Verdict
 
@@ -39,45 +53,60 @@ class Wanted:
 def add(target: Path, wanted: Wanted, items: Iterable[Item], root: Path = KERNELS, dry: bool = False) -> str:
     """Promote `target` to an entry and return what was written as a diff; with `dry`, only say it.
 
-    CorpusError with every gate that is closed: CP5003 (style), CP5006 to CP5010, CP5012, CP5013. Nothing is
-    written then.
+    CorpusError with every gate that is closed, about the target's own files: CP5001 to CP5003, CP5006 to
+    CP5010, CP5012, CP5013. Nothing is written then.
     """
-    items = list(items)
     folder = root / wanted.family / wanted.id
-    problems = _gates(target, wanted)
-    if folder.exists():
-        problems.append(Problem("CP5012", folder, "exists already"))
+    problems = _gates(target, wanted) + _taken(wanted.family, wanted.id, root)
     try:
-        port = (target / load_spec(target).port.module).read_text(encoding="utf-8")
-    except (OSError, SpecError) as e:
-        raise CorpusError([*problems, Problem("CP5013", target, str(e).splitlines()[0])]) from e
+        spec = load_spec(target)
+        port = (target / spec.port.module).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, SpecError) as e:  # there is no entry to look at
+        told = Problem("CP5013", target, str(e).splitlines()[0])
+        raise CorpusError(list(dict.fromkeys([*problems, told]))) from e
     problems += near(port, target, items)
-    if any(p.code in ("CP5010", "CP5013") for p in problems):
-        raise CorpusError(problems)  # there is no entry to look at
     with tempfile.TemporaryDirectory(prefix="cuteport-entry-") as scratch:
-        made = Path(scratch) / wanted.family / wanted.id
-        made.mkdir(parents=True)
-        _files(target, port, wanted, made)
-        problems += [_at(p, made, folder) for p in check_style(load_item(made), draft=True)]
+        made = Path(scratch)
+        problems += _files(target, spec, port, wanted, made)
+        problems += _rules(target, spec, port, wanted, made)
         if problems:
             raise CorpusError(problems)
-        told = "".join(_diff(made / n, folder / n) for n in (ENTRY, KERNEL, TWIN, REFERENCE, NOTES, SPEC))
+        told_all = "".join(_diff(made / n, folder / n) for n in FILES)
         if not dry:
             folder.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(made, folder)
-    return told
+    return told_all
+
+
+def _taken(family: str, name: str, root: Path) -> list[Problem]:
+    """CP5012 where the place is taken, or the id, which is unique over all families."""
+    folder = root / family / name
+    if folder.exists():
+        return [Problem("CP5012", folder, "exists already")]
+    words = f"has the id {name}; an id is unique over all families"
+    return [Problem("CP5012", other, words) for other in named(name, root)]
 
 
 def near(port: str, target: Path, items: Iterable[Item]) -> list[Problem]:
     """CP5009 for each entry whose kernel has nearly the structure of `port`."""
-    own = shingles(port)
+    if (own := _shingles(port)) is None:
+        return []  # no Python, as its style says
     found = []
     for item in items:
-        alike = likeness(own, shingles(item.text(KERNEL)))
+        if (others := _shingles(item.text(KERNEL))) is None:
+            continue
+        alike = likeness(own, others)
         if alike >= ALIKE:
             words = f"{alike:.2f} of its structure is that of {item.entry.family}/{item.entry.id}"
             found.append(Problem("CP5009", target, words))
     return found
+
+
+def _shingles(source: str) -> frozenset[tuple[str, ...]] | None:
+    try:
+        return shingles(source)
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _gates(target: Path, wanted: Wanted) -> list[Problem]:
@@ -110,29 +139,48 @@ def _judge(target: Path, verdict: Verdict) -> list[Problem]:
     return problems
 
 
-def _at(p: Problem, made: Path, folder: Path) -> Problem:
-    """A problem told where the file will be, not where it was tried."""
-    path = folder / p.path.relative_to(made) if p.path.is_relative_to(made) else p.path
-    return Problem(p.code, path, p.message, p.line)
-
-
-def _files(target: Path, port: str, wanted: Wanted, made: Path) -> None:
-    spec = load_spec(target)
+def _files(target: Path, spec: Spec, port: str, wanted: Wanted, made: Path) -> list[Problem]:
+    """Write the entry's files into the folder `made`; CP5002 for what the target lacks."""
     text = (target / SPEC).read_text(encoding="utf-8")
     text = re.sub(rf'^source = "{re.escape(spec.original.source)}"', f'source = "{TWIN}"', text, flags=re.M)
     text = re.sub(r'^module = "[^"]*"', f'module = "{KERNEL}"', text, flags=re.M)
     if not re.search(r"^module = ", text, re.M):
         text = text.replace("[port]\n", f'[port]\nmodule = "{KERNEL}"\n', 1)
+    # As drafted; with it no reference.py is ever asked, and without it the entry's own is.
+    text = re.sub(r"""^[ \t]*rule[ \t]*=[ \t]*(["'])original\1.*\n""", "", text, flags=re.M)
     write(made / SPEC, text)
     write(made / KERNEL, port)
-    shutil.copyfile(target / spec.original.source, made / TWIN)
-    if (target / REFERENCE).is_file():
-        shutil.copyfile(target / REFERENCE, made / REFERENCE)
-    else:
-        raise CorpusError([Problem("CP5002", target, f"no {REFERENCE}")])
+    lacking = []
+    for source, name in ((spec.original.source, TWIN), (REFERENCE, REFERENCE)):
+        if (target / source).is_file():
+            shutil.copyfile(target / source, made / name)
+        else:
+            lacking.append(Problem("CP5002", target, f"no {source}"))
     write(made / NOTES, notes(target, wanted.id))
     types = sorted({b.dtype for b in spec.buffers if b.dtype})
-    write(made / ENTRY, entry_text(wanted, [i.name for i in inlined(port)], types))
+    write(made / ENTRY, entry_text(wanted, _blocks(port), types))
+    return lacking
+
+
+def _blocks(port: str) -> list[str]:
+    try:
+        return [i.name for i in inlined(port)]
+    except ValueError:
+        return []  # a marker without its end, as its style says
+
+
+def _rules(target: Path, spec: Spec, port: str, wanted: Wanted, made: Path) -> list[Problem]:
+    """What the entry in `made` breaks, told of the target's file that it comes from, or else of the target:
+    an entry that can't be is looked at nevertheless."""
+    came_from = {SPEC: SPEC, KERNEL: spec.port.module, TWIN: spec.original.source, REFERENCE: REFERENCE}
+    found = [p for name in came_from for p in unreadable(made / name)]
+    entry = Entry.model_construct(id=wanted.id, family=wanted.family, blocks=_blocks(port))
+    try:
+        entry_of((made / ENTRY).read_text(encoding="utf-8"), made)
+    except CorpusError as e:
+        found += [p for p in e.problems if p.code != "CP5010"]  # that gate has spoken
+    found += check_style(Item(made, entry), draft=True)
+    return [Problem(p.code, target / came_from.get(p.path.name, ""), p.message, p.line) for p in found]
 
 
 def notes(target: Path, name: str) -> str:
@@ -153,9 +201,9 @@ def notes(target: Path, name: str) -> str:
 def entry_text(wanted: Wanted, blocks: list[str], dtypes: list[str]) -> str:
     """A first entry.toml; what only a person can say is asked for by TODO."""
     return f"""schema = 1
-id = "{wanted.id}"
-family = "{wanted.family}"
-summary = {json.dumps(wanted.summary)}
+id = {_quoted(wanted.id)}
+family = {_quoted(wanted.family)}
+summary = {_quoted(wanted.summary)}
 idioms = ["TODO"]
 teaches = ["TODO"]
 dtypes = {json.dumps(dtypes or ["f32"])}
@@ -166,8 +214,8 @@ blocks = {json.dumps(blocks)}
 lessons = []
 
 [provenance]
-origin = {json.dumps(wanted.origin)}
-license = "{wanted.license}"
+origin = {_quoted(wanted.origin)}
+license = {_quoted(wanted.license)}
 technique = "TODO"
 
 [[variant]]
@@ -176,18 +224,38 @@ values = {{}}
 """
 
 
+def _quoted(text: str) -> str:
+    """A string of TOML, which has no pairs of surrogates, and no DEL as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _diff(made: Path, at: Path) -> str:
     lines = made.read_text(encoding="utf-8").splitlines(keepends=True)
     return "".join(difflib.unified_diff([], lines, "/dev/null", str(at)))
 
 
+def todos(folder: Path) -> list[str]:
+    """What a person has yet to say in an entry, as `path:line: text`."""
+    found = []
+    for path in (folder / name for name in FILES):
+        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        found += [f"{path}:{k}: {line.strip()}" for k, line in lines if "TODO" in line]
+    return found
+
+
+def model_for(family: str, items: Iterable[Item]) -> Item | None:
+    """A proven entry whose spec is a model for a new one of the family: of that family if there is one."""
+    proven = [i for i in items if i.proof() is not None]
+    return next((i for i in proven if i.entry.family == family), next(iter(proven), None))
+
+
 def skeleton(family: str, name: str, root: Path = KERNELS) -> Path:
     """An empty entry to fill in. CorpusError CP5012 where it is there, CP5001 for a name that can't be."""
     folder = root / family / name
-    if not (re.fullmatch(r"[a-z][a-z0-9_]*", family) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
+    if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, name)):
         raise CorpusError([Problem("CP5001", folder, "families and ids are lower-case words")])
-    if folder.exists():
-        raise CorpusError([Problem("CP5012", folder, "exists already")])
+    if taken := _taken(family, name, root):
+        raise CorpusError(taken)
     folder.mkdir(parents=True)
     wanted = Wanted(family, name, "Apache-2.0", "written here", "TODO")
     write(folder / ENTRY, entry_text(wanted, [], ["f32"]))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
 from corpus.entry import Proof, Variant
 from corpus.expand import expand, spec_of
-from corpus.inline import BLOCKS, check_inlined, load_blocks
+from corpus.inline import BLOCKS, check_inlined, load_blocks, with_blocks
 from corpus.problem import CorpusError, Problem
 from corpus.proof import record
+from corpus.proof import write as write_file
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import check_block, check_style
 from verify.certificate import CertificateError, read_certificate
@@ -29,11 +31,13 @@ _FILES = {"spec": SPEC, "original": TWIN, "port": KERNEL, "reference": REFERENCE
 
 @dataclass(slots=True)
 class Checked:
-    """What became of one entry. `proof` is what was found now, or else what is recorded and holds."""
+    """What became of one entry. `proof` is what was found now, or else what is recorded and holds; `apart` is
+    how many changed kernels got through that `[same]` knows to change nothing: its score is without them."""
 
     item: Item
     problems: list[Problem] = field(default_factory=list)
     proof: Proof | None = None
+    apart: int = 0
 
 
 def examine(items: Iterable[Item]) -> list[Checked]:
@@ -78,6 +82,23 @@ def with_recorded(checked: list[Checked]) -> None:
             had = ", ".join(p.device for p in c.item.entry.verified)
             words = f"changed since it was proven ({had})" if had else "was never proven"
             c.problems.append(Problem("CP5005", c.item.folder, words))
+
+
+def renew(items: Iterable[Item]) -> Iterator[tuple[Item, bool, list[Problem]]]:
+    """Put the blocks as they are now into kernels: each with whether it was rewritten, and what that did not
+    mend (CP5004). A kernel that is no Python, or has a marker without its end, is left as it is."""
+    blocks = load_blocks()
+    for item in items:
+        path, before = item.folder / KERNEL, item.text(KERNEL)
+        try:
+            ast.parse(before)
+            after = with_blocks(before, blocks)
+        except (SyntaxError, ValueError):
+            yield item, False, check_inlined(path, before, blocks)
+            continue
+        if after != before:
+            write_file(path, after)
+        yield item, after != before, check_inlined(path, after, blocks)
 
 
 def expand_all(items: Iterable[Item], into: Path) -> dict[Path, Item]:
@@ -137,9 +158,12 @@ def _unfit(item: Item, target: Path, verdict: Verdict) -> str:
 
 def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
     """Judge an entry by the verdicts of its variants, and record the proof where nothing is wrong:
-    CP5005 to CP5008."""
+    CP5005 to CP5008. Verdicts without a score are enough where a recorded proof of the same files has one, of
+    any device: on a GPU changed kernels are not judged again."""
     names = [v.name for v in c.item.entry.variant]
     verdicts = sorted(verdicts, key=lambda v: names.index(Path(v.target).name.rpartition("__")[2]))
+    had = {p.device: p.mutation for p in c.item.proofs() if p.mutation is not None}
+    unscored = {v.name for v in c.item.entry.mutated()}
     scores, ratios, devices = [], [], set[str]()
     for verdict in verdicts:
         place = Path(verdict.target)
@@ -154,11 +178,14 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
         devices.add(device_of(verdict))
         if (share := score_of(verdict, c.item.entry.same)) is not None:
             scores.append(share)
+            c.apart += len(survivors(verdict)) - len(survivors(verdict, c.item.entry.same))
+            unscored.discard(_variant(c.item, place).name)
             if share < LEAST_SCORE:
-                words = f"{place.name}: only {share:.2f} of the changed kernels are turned away"
-                c.problems.append(
-                    Problem("CP5007", c.item.folder, f"{words}: {', '.join(survivors(verdict))}")
-                )
+                through = ", ".join(survivors(verdict, c.item.entry.same))
+                words = f"{place.name}: only {share:.2f} of the changed kernels are turned away: {through}"
+                c.problems.append(Problem("CP5007", c.item.folder, words))
+        elif _variant(c.item, place).name in unscored and not had:
+            c.problems.append(Problem("CP5007", c.item.folder, f"{place.name}: {_unscored(verdict)}"))
         for ratio in ratios_of(verdict):
             ratios.append(ratio)
             if ratio < LEAST_RATIO:
@@ -166,12 +193,15 @@ def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
                 c.problems.append(Problem("CP5008", c.item.folder, words))
     if c.problems:
         return
+    device = devices.pop()
+    # Part of the changed kernels gives no score of the entry, and none must not take away what was found.
+    score = had.get(device) if unscored else round(min(scores), 4)
     c.proof = Proof(
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        device=devices.pop(),
+        device=device,
         status="PASSED",
         variants=names,
-        mutation=round(min(scores), 4) if scores else None,
+        mutation=score,
         ratio=round(min(ratios), 3) if ratios else None,
         hashes=c.item.hashes(),
     )
@@ -201,11 +231,19 @@ def score_of(verdict: Verdict, same: Iterable[str] = ()) -> float | None:
     return mutation.killed / counted if counted else None
 
 
-def survivors(verdict: Verdict) -> list[str]:
-    """What got through, in words."""
+def _unscored(verdict: Verdict) -> str:
+    """Why a verdict has no score, in words."""
+    parity = verdict.stage("parity")
+    judged = parity is not None and parity.parity is not None and parity.parity.mutation is not None
+    return "none of its changed kernels could be judged" if judged else "was verified without --mutate"
+
+
+def survivors(verdict: Verdict, same: Iterable[str] = ()) -> list[str]:
+    """What got through, in words, apart from what is known to change nothing."""
     parity = verdict.stage("parity")
     assert parity is not None and parity.parity is not None and parity.parity.mutation is not None
-    return [f"line {m.line}: {m.what}" for m in parity.parity.mutation.mutants if m.fate == "survived"]
+    known, mutants = set(same), parity.parity.mutation.mutants
+    return [f"line {m.line}: {m.what}" for m in mutants if m.fate == "survived" and m.what not in known]
 
 
 def ratios_of(verdict: Verdict) -> list[float]:

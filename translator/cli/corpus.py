@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,8 +16,8 @@ from translator.cli.options import Define, Device, Include, Json, Kernel, Std, n
 
 if TYPE_CHECKING:
     from corpus.catalog import Item
-    from corpus.entry import Proof
     from corpus.problem import Problem
+    from translator.batch.corpus_check import Checked
     from verify.verdict import Verdict
 
 app = typer.Typer(
@@ -54,7 +57,7 @@ def _chosen(names: list[str] | None) -> tuple[list[Item], list[Problem]]:
     from corpus.catalog import find, load
 
     items, problems = load()
-    return ([find(n, items) for n in names], []) if names else (items, problems)
+    return ([find(n, items, problems) for n in names], []) if names else (items, problems)
 
 
 @app.command("list")
@@ -73,12 +76,17 @@ def list_(as_json: Json = False) -> int:
         typer.echo(to_json(CorpusDocument.of(code, checked, problems)))
         return code
     for i in items:
-        proofs = [p.device for p in i.entry.verified if i.proof(p.device)]
         typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
-        proven = ", ".join(proofs) or "no" + (f", a draft: {i.entry.draft}" if i.entry.draft else "")
-        typer.echo(f"  {', '.join(i.entry.dtypes)}; proven: {proven}")
+        typer.echo(f"  {', '.join(i.entry.dtypes)}; {_proven(i)}")
     _tell(problems)
     return code
+
+
+def _proven(item: Item) -> str:
+    """The devices whose proofs hold for the entry as it is now, or that none does."""
+    devices = [p.device for p in item.proofs()]
+    draft = f", a draft: {item.entry.draft}" if item.entry.draft else ""
+    return f"proven: {', '.join(devices) or 'no' + draft}"
 
 
 @app.command("show")
@@ -88,14 +96,14 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = Fal
     def work() -> int:
         from corpus.catalog import KERNEL, NOTES, find, load
 
-        item = find(name, load()[0])
+        item = find(name, *load())
         if as_json:
             from translator.batch.corpus_documents import ShowDocument
             from translator.documents import to_json
 
             typer.echo(to_json(ShowDocument.of(item)))
             return 0
-        typer.echo(f"{item.entry.summary}\n{item.folder}\n")
+        typer.echo(f"{item.entry.summary}\n{item.folder}\n{_proven(item)}\n")
         typer.echo(item.text(NOTES))
         typer.echo(item.text(KERNEL))
         return 0
@@ -209,6 +217,8 @@ def check(
         others = others + c.examine_blocks()
         checked = c.examine(items)
         if verdicts is not None:
+            if not verdicts.is_dir():
+                raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
             c.take(checked, verdicts)
         elif run:
             chosen = next((d for d in DEVICES if d == (device or "auto")), None)
@@ -234,17 +244,21 @@ def check(
         for one in checked:
             _tell(one.problems)
             good = one.proof is not None and not one.problems
-            typer.echo(f"{one.item.entry.id}: {_proof(one.proof) if good else 'refused'}")
+            typer.echo(f"{one.item.entry.id}: {_proof(one) if good else 'refused'}")
         _tell(others)
         return code
 
     return _told(work, as_json)
 
 
-def _proof(proof: Proof | None) -> str:
+def _proof(one: Checked) -> str:
+    proof = one.proof
     assert proof is not None
+    # The verdicts' own lines count these among what got through.
+    changes = f"{one.apart} change{'s' if one.apart > 1 else ''}"
+    apart = f" without {changes} known to change nothing (`[same]`)" if one.apart else ""
     parts = [f"{proof.device}, {proof.date}", f"{len(proof.variants)} variants PASSED"]
-    parts += [f"mutation score {proof.mutation:.2f}"] if proof.mutation is not None else []
+    parts += [f"mutation score {proof.mutation:.2f}{apart}"] if proof.mutation is not None else []
     parts += [f"{proof.ratio:.2f}x of the CUDA twin's speed"] if proof.ratio is not None else []
     return "; ".join(parts)
 
@@ -259,10 +273,17 @@ def expand(
     def work() -> int:
         from translator.batch.corpus_check import expand_all
 
-        items, _ = _chosen(names)
-        for target in expand_all(items, into):
-            typer.echo(str(target))
-        return 0
+        items, problems = _chosen(names)
+        try:
+            for target in expand_all(items, into):
+                typer.echo(str(target))
+        except OSError as e:
+            if e.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST):
+                raise  # the machine's lack, as a full disk
+            words = f"{os.fsdecode(e.filename or into)} can't be made: {e.strerror}"
+            raise typer.BadParameter(words, param_hint="DIR") from e
+        _tell(problems)
+        return 1 if problems else 0
 
     return _told(work)
 
@@ -272,18 +293,19 @@ def inline(names: Names = None) -> int:
     """Put the blocks as they are now into the kernels that use them."""
 
     def work() -> int:
-        from corpus.catalog import KERNEL
-        from corpus.inline import load_blocks, with_blocks
-        from corpus.proof import write
+        from translator.batch.corpus_check import renew
 
-        blocks = load_blocks()
-        for item in _chosen(names)[0]:
-            before = item.text(KERNEL)
-            after = with_blocks(before, blocks)
-            if after != before:
-                write(item.folder / KERNEL, after)
-                typer.echo(f"{item.entry.id}: rewritten; its proof is out of date")
-        return 0
+        items, problems = _chosen(names)
+        code = 1 if problems else 0
+        for item, rewritten, wrong in renew(items):
+            if rewritten:
+                # What is as it was when it was proven, as after a block was changed by hand, is proven again.
+                old = item.entry.verified and item.proof() is None
+                typer.echo(f"{item.entry.id}: rewritten{'; its proof is out of date' if old else ''}")
+            _tell(wrong)
+            code = 1 if wrong else code
+        _tell(problems)
+        return code
 
     return _told(work)
 
@@ -300,14 +322,18 @@ def add(
     """Promote a verified target to an entry, and print what was written as a diff for review."""
 
     def work() -> int:
-        from corpus.catalog import load
-        from translator.batch.corpus_add import Wanted, add
+        from corpus.catalog import KERNELS, load
+        from translator.batch.corpus_add import Wanted, add, todos
 
-        family, _, id_ = name.partition("/")
-        if not id_:
-            raise typer.BadParameter(f"{name!r} is not FAMILY/ID", param_hint="--as")
+        family, id_ = _placed(name, "--as")
+        if not target.is_dir():
+            raise typer.BadParameter(f"{target} is no folder", param_hint="TARGET")
         wanted = Wanted(family, id_, license_, origin, summary)
-        typer.echo(add(target, wanted, load()[0], dry=dry_run), nl=False)
+        typer.echo(add(target, wanted, load()[0], KERNELS, dry=dry_run), nl=False)
+        if not dry_run:
+            left = todos(KERNELS / family / id_)
+            typer.echo("\n".join(["to be said by a person:", *left]), err=True)
+            typer.echo(f"not proven until: cuteport corpus check {id_}", err=True)
         return 0
 
     return _told(work)
@@ -318,12 +344,28 @@ def new(name: Annotated[str, typer.Argument(metavar="FAMILY/ID")]) -> int:
     """Make an empty entry to fill in."""
 
     def work() -> int:
-        from translator.batch.corpus_add import skeleton
+        from corpus.catalog import KERNELS, SPEC, load
+        from translator.batch.corpus_add import model_for, skeleton
 
-        family, _, id_ = name.partition("/")
-        if not id_:
-            raise typer.BadParameter(f"{name!r} is not FAMILY/ID")
-        typer.echo(str(skeleton(family, id_)))
+        family, id_ = _placed(name, "FAMILY/ID")
+        typer.echo(str(skeleton(family, id_, KERNELS)))
+        steps = [f"fill in its files, as {KERNELS.parent / 'STYLE.md'} says"]
+        if model := model_for(family, load()[0]):
+            steps.append(f"a spec to go by: {model.folder / SPEC}")
+        steps += [f"cuteport corpus inline {id_}", f"cuteport corpus check {id_} --device emulator"]
+        for step in steps:
+            typer.echo(f"next: {step}", err=True)
         return 0
 
     return _told(work)
+
+
+def _placed(name: str, hint: str) -> tuple[str, str]:
+    """(family, id) of FAMILY/ID; wrong usage for what can be none."""
+    from corpus.entry import NAME
+
+    family, _, id_ = name.partition("/")
+    if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, id_)):
+        words = "not FAMILY/ID, each a lower-case word of letters, digits and _"
+        raise typer.BadParameter(f"{name!r} is {words}", param_hint=hint)
+    return family, id_

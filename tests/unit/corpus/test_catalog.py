@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,10 @@ def test_an_entry_is_its_folder(tmp_path: Path) -> None:
         ["f32", "f16"],
     )
     assert find("twice", [item]) is item and find("toys/twice", [item]) is item
-    with pytest.raises(CorpusError, match=r"CP5011.*there are: twice"):
-        find("thrice", [item])
+    with pytest.raises(CorpusError, match=r"thrice: CP5011: no entry is called that; did you mean twice\?$"):
+        find("toys/thrice", [item])
+    with pytest.raises(CorpusError, match=r"CP5011: no entry is called that; there are: twice$"):
+        find("something", [item])
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,44 @@ def test_missing_files_are_told(tmp_path: Path) -> None:
     assert [(p.code, p.message) for p in told.value.problems] == [
         ("CP5002", "no reference.py"),
         ("CP5002", "no notes.md"),
+    ]
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    (folder / "kernel.py").write_bytes(b"\xff")
+    items, problems = load(tmp_path)
+    assert items == [] and [(p.code, p.path) for p in problems] == [("CP5002", folder / "kernel.py")]
+    assert problems[0].message.startswith("can't be read: 'utf-8' codec can't decode byte 0xff")
+
+
+def test_of_two_with_one_id_neither_is_taken_for_the_other(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    other = tmp_path / "games/twice"
+    shutil.copytree(folder, other)
+    (other / "entry.toml").write_text(ENTRY.replace('"toys"', '"games"'))
+    items, problems = load(tmp_path)
+    assert items == []
+    assert [str(p) for p in problems] == [
+        f"{a}: CP5001: {b} has the same id; an id is unique over all families"
+        for a, b in ((other, folder), (folder, other))
+    ]
+    with pytest.raises(CorpusError, match="games/twice has the same id"):
+        find("toys/twice", items, problems)
+    (other / "entry.toml").unlink()
+    assert [i.folder for i in load(tmp_path)[0]] == [folder]
+
+
+@pytest.mark.parametrize("name", ["twice", "toys/twice"])
+def test_an_entry_that_can_not_be_used_is_told_by_its_cause(tmp_path: Path, name: str) -> None:
+    folder = write_entry(tmp_path, entry=ENTRY.replace("schema = 1", "schema = 2"))
+    (folder / "notes.md").unlink()
+    shutil.copytree(folder, tmp_path / "toys/other")
+    with pytest.raises(CorpusError) as told:
+        find(name, *load(tmp_path))
+    assert [(p.code, p.path) for p in told.value.problems] == [
+        ("CP5002", folder),
+        ("CP5001", folder / "entry.toml"),
     ]
 
 
@@ -146,3 +187,8 @@ def test_every_code_has_a_page() -> None:
         assert [
             h for h in ("What it means", "Why it matters", "How to fix") if f"\n## {h}\n" not in text
         ] == [], code
+
+
+def test_a_page_that_shows_how_to_prove_judges_changed_kernels() -> None:
+    shown = [m for p in PAGES.glob("*.md") for m in re.findall(r"-m verify DIR[^`]*", p.read_text("utf-8"))]
+    assert shown == ["-m verify DIR --mutate"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from small_entry import KERNEL, write_blocks, write_entry
 import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
 from corpus.inline import load_blocks, with_blocks
+from corpus.problem import Problem
 from translator.batch.corpus_documents import ShowDocument
 from translator.cli.main import run as cuteport
 from translator.documents import schema_of
@@ -93,16 +95,60 @@ def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path
     ("given", "code", "message"),
     [
         ({"status": Status.WRONG_VALUES}, "CP5006", "twice__f16: WRONG_VALUES: by hand"),
-        ({"tried": mutation(8, ("i < n → True", "x"))}, "CP5007", "only 0.80 of the changed kernels"),
+        (
+            {"tried": mutation(8, ("a + b → b + a", "i < n → True", "x"))},
+            "CP5007",
+            "only 0.80 of the changed kernels are turned away: line 1: i < n → True, line 1: x",
+        ),
         ({"ratio": 0.9}, "CP5008", "twice__f16: 0.900 of its CUDA twin's speed"),
     ],
 )  # fmt: skip
 def test_one_bad_variant_is_enough(
     item: Item, tmp_path: Path, given: dict[str, Any], code: str, message: str
 ) -> None:
-    found = concluded(item, tmp_path / "t", {}, given)
+    found = concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, given)
     assert [p.code for p in found.problems] == [code] and message in found.problems[0].message
     assert found.proof is None and load_item(item.folder).entry.verified == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "why"),
+    [
+        (None, "was verified without --mutate"),
+        (mutation(0, ()), "none of its changed kernels could be judged"),
+    ],
+)
+def test_without_a_score_nothing_is_proven(item: Item, tmp_path: Path, tried: object, why: str) -> None:
+    found = concluded(item, tmp_path / "t", {"tried": tried}, {"tried": mutation(20, ())})
+    assert [(p.code, p.message) for p in found.problems] == [("CP5007", f"twice__f32: {why}")]
+    assert found.proof is None and load_item(item.folder).entry.verified == []
+
+
+def test_a_score_of_the_same_files_stands_for_verdicts_without_one(item: Item, tmp_path: Path) -> None:
+    def verdicts(**given: Any) -> check.Checked:
+        now = load_item(item.folder)
+        return concluded(now, tmp_path / "t", given, given)
+
+    assert verdicts(tried=mutation(39, ("a",))).problems == []
+    assert verdicts(gpu="NVIDIA H200").problems == []  # the emulator's proof has the score
+    assert verdicts().problems == []
+    scores = {p.device: p.mutation for p in load_item(item.folder).proofs()}
+    assert scores == {"emulator": 0.975, "NVIDIA H200": None}
+
+    (item.folder / "reference.py").write_text("# newer\n")
+    assert {p.code for p in verdicts(gpu="NVIDIA H200").problems} == {"CP5007"}
+    assert {p.code for p in verdicts().problems} == {"CP5007"}
+
+
+def test_part_of_the_changed_kernels_is_no_score_of_the_entry(item: Item, tmp_path: Path) -> None:
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace("values = {", "mutate = true\nvalues = {"))
+    both = {"tried": mutation(39, ("a",))}
+    found = concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert [p.message for p in found.problems] == ["twice__f16: was verified without --mutate"]
+    concluded(load_item(item.folder), tmp_path / "t", both, both)
+    found = concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert found.problems == [] and found.proof is not None and found.proof.mutation == 0.975
 
 
 def test_what_changes_while_it_is_judged_is_not_proven(item: Item, tmp_path: Path) -> None:
@@ -117,7 +163,7 @@ def test_what_changes_while_it_is_judged_is_not_proven(item: Item, tmp_path: Pat
 def test_verdicts_made_elsewhere_are_taken_if_they_are_about_these_files(item: Item, tmp_path: Path) -> None:
     targets = list(check.expand_all([item], tmp_path / "t"))
     for t in targets:
-        write_verdict(t, verdict_of(t, gpu="NVIDIA H200"))
+        write_verdict(t, verdict_of(t, mutation(20, ()), gpu="NVIDIA H200"))
     check.take(found := check.examine([item]), tmp_path / "t")
     assert found[0].problems == [] and load_item(item.folder).proof("NVIDIA H200") is not None
 
@@ -163,7 +209,7 @@ def test_the_command_tells_what_is_not_proven(
     assert cuteport(["corpus", "search", "doubles"]) == 0
     assert "nothing proven fits" in capsys.readouterr().err
 
-    concluded(item, tmp_path / "t", {}, {})
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
     assert cuteport(["corpus", "check", "--no-run", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["entries"][0]["proof"]["device"] == "emulator" and document["problems"] == []
@@ -183,9 +229,25 @@ def test_wrong_names_and_choices_are_wrong_usage(item: Item, capsys: pytest.Capt
     assert cuteport(["corpus", "show", "thrice"]) == 2
     assert "CP5011" in capsys.readouterr().err
     assert cuteport(["corpus", "check", "--device", "abacus"]) == 2
-    assert cuteport(["corpus", "new", "nameless"]) == 2
+    assert cuteport(["corpus", "check", "--verdicts", "nowhere"]) == 2
+    assert "nowhere is no folder" in capsys.readouterr().err
     assert cuteport(["corpus", "show", "twice"]) == 0
     assert "| `x[i] * 2` | `x * 2` |" in capsys.readouterr().out
+
+
+def test_what_is_shown_says_whether_it_is_proven(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def third_line() -> str:
+        assert cuteport(["corpus", "show", "twice"]) == 0
+        return capsys.readouterr().out.splitlines()[2]
+
+    assert third_line() == "proven: no"
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace("schema = 1\n", 'schema = 1\ndraft = "not yet tried"\n'))
+    assert third_line() == "proven: no, a draft: not yet tried"
+    concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert third_line() == "proven: emulator"
 
 
 def test_variants_are_written_for_other_machines(
@@ -204,13 +266,15 @@ def test_the_command_verifies_every_variant_and_records(
 
     def verify(targets: list[Path], options: Options) -> list[Verdict]:
         asked.append(options)
-        return [verdict_of(t, mutation(20, ()), 1.5, gpu="NVIDIA H200") for t in reversed(targets)]
+        tried = mutation(19, ("a + b → b + a",))
+        return [verdict_of(t, tried, 1.5, gpu="NVIDIA H200") for t in reversed(targets)]
 
     monkeypatch.setattr(check, "verify_targets", verify)
     assert cuteport(["corpus", "check", "twice", "--device", "gpu"]) == 0
     assert (asked[0].device, asked[0].mutate) == ("gpu", "some")
     got = capsys.readouterr()
-    assert "2 variants PASSED; mutation score 1.00; 1.50x of the CUDA twin's speed" in got.out
+    score = "mutation score 1.00 without 2 changes known to change nothing (`[same]`)"
+    assert f"2 variants PASSED; {score}; 1.50x of the CUDA twin's speed" in got.out
     assert got.err.count("PASSED: by hand") == 2
     assert load_item(item.folder).proof("NVIDIA H200") is not None
 
@@ -218,11 +282,75 @@ def test_the_command_verifies_every_variant_and_records(
 def test_a_block_that_changed_is_put_in_by_a_command(
     item: Item, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    one = tmp_path / "blocks/one.py"
-    one.write_text(one.read_text().replace("FIRST = 1", "FIRST = 5"))
-    newer = load_blocks(one.parent)
-    monkeypatch.setattr("corpus.inline.load_blocks", lambda: newer)
-    assert cuteport(["corpus", "inline"]) == 0
-    assert capsys.readouterr().out == "twice: rewritten; its proof is out of date\n"
+    one, proven = tmp_path / "blocks/one.py", item.text("kernel.py")
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
+
+    def inlined(first: str, arguments: tuple[str, ...] = ()) -> str:
+        one.write_text(re.sub("FIRST = .*", first, one.read_text()))
+        newer = load_blocks(one.parent)
+        monkeypatch.setattr(check, "load_blocks", lambda: newer)
+        assert cuteport(["corpus", "inline", *arguments]) == 0
+        return capsys.readouterr().out
+
+    assert inlined("FIRST = 5") == "twice: rewritten; its proof is out of date\n"
     assert "FIRST = 5" in item.text("kernel.py")
-    assert cuteport(["corpus", "inline", "twice"]) == 0 and capsys.readouterr().out == ""
+    assert inlined("FIRST = 5", ("twice",)) == ""
+    assert inlined("FIRST = 1") == "twice: rewritten\n" and item.text("kernel.py") == proven
+
+
+def test_a_kernel_that_never_was_proven_has_no_proof_that_is_out_of_date(
+    item: Item, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (item.folder / "kernel.py").write_text(KERNEL)
+    assert cuteport(["corpus", "inline"]) == 0
+    assert capsys.readouterr().out == "twice: rewritten\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told", "rewritten"),
+    [
+        ("# -- block two", "# -- block tow", "CP5004: no block is called tow", True),
+        ("def twice(x", "def twice(:", "CP5004: invalid syntax", False),
+        ("# -- block one\n", "# -- block one 0123456789ab\n", "CP5004: block one is never closed", False),
+        ("Doubles.", "Doubles.\0", "CP5004: source code string cannot contain null bytes", False),
+    ],
+)
+def test_what_inlining_can_not_mend_is_told(
+    item: Item, capsys: pytest.CaptureFixture[str], old: str, new: str, told: str, rewritten: bool
+) -> None:
+    text = KERNEL.replace(old, new)
+    assert text != KERNEL
+    (item.folder / "kernel.py").write_text(text)
+    assert cuteport(["corpus", "inline"]) == 1
+    got = capsys.readouterr()
+    assert told in got.err and (got.out, item.text("kernel.py") != text) == (
+        "twice: rewritten\n" if rewritten else "",
+        rewritten,
+    )
+    assert cuteport(["corpus", "check", "--no-run"]) == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/x"])
+def test_a_place_that_can_not_be_a_folder_is_wrong_usage(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert cuteport(["corpus", "expand", str(tmp_path / place), "twice"]) == 2
+    assert "can't be made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["inline"], ["expand", "out"]])
+def test_entries_that_can_not_be_used_are_told_by_commands_over_all(
+    item: Item,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    problem = Problem("CP5002", tmp_path, "no notes.md")
+    monkeypatch.setattr("corpus.catalog.load", lambda: ([item], [problem]))
+    assert cuteport(["corpus", *command]) == 1
+    assert capsys.readouterr().err == f"{problem}\n"
+    assert cuteport(["corpus", *command, "twice"]) == 0

@@ -9,6 +9,7 @@ from small_entry import ENTRY, KERNEL, NOTES, write_blocks, write_entry
 
 from corpus.catalog import load, load_item
 from corpus.inline import load_blocks, with_blocks
+from corpus.problem import CorpusError
 from corpus.style import check_block, check_style
 
 
@@ -75,3 +76,12 @@ def test_the_corpus_itself_keeps_its_style() -> None:
     assert problems == []
     assert [str(p) for i in items for p in check_style(i)] == []
     assert [str(p) for b in BLOCKS.glob("*.py") if b.stem != "__init__" for p in check_block(b)] == []
+
+
+@pytest.mark.parametrize("data", [b"def one(:\n", b"\xff", b"x = 1\0"])
+def test_a_block_that_is_no_python_is_told(tmp_path: Path, data: bytes) -> None:
+    (path := tmp_path / "one.py").write_bytes(data)
+    (told,) = check_block(path)
+    assert told.code == "CP5003" and told.message.startswith("no Python: ")
+    with pytest.raises(CorpusError, match=r"one.py(:1)?: CP5003: no Python: "):
+        load_blocks(tmp_path)
