@@ -1,7 +1,7 @@
 """Where a running sum over a row passes a number: the element that a draw by weights hits. Traced.
 
 The weights of a row lie in the registers of a block's threads, chunk by chunk, or of a cluster's, whose
-blocks have neighbouring parts. Only those of `least` or more count. Sums lead from the row to one element:
+blocks have neighbouring parts. What must not be hit weighs 0. Sums lead from the row to one element:
 
     block 0 │ block 1: chunk 0 │ chunk 1: warp 0 │ warp 1: lane 0 │ lane 1: 4 0 7 2      target 24
     0       │ 8                │ 13              │ 19             │ 21 ── 21 25 25 32    ← sum before each
@@ -24,13 +24,13 @@ from corpus.blocks.weight_threshold import kept_sum
 
 
 @cute.jit
-def sum_place(rW: cute.Tensor, least, target, blocks: cutlass.Constexpr, sChunk, sBlock):
+def sum_place(rW: cute.Tensor, target, blocks: cutlass.Constexpr, sChunk, sBlock):
     """The place in `rW`, chunk · width + element, in the thread whose element it is; -1 in all others.
     `target` is from 0 to the row's sum - 1; `sChunk` (chunks, warps) and `sBlock` (blocks,) are Int64."""
     thread, _, _ = cute.arch.thread_idx()
     warp, lane, (chunks, width), warps = thread // 32, thread % 32, rW.shape, sChunk.shape[1]
     for j in cutlass.range_constexpr(chunks):
-        part = lane_reduce(kept_sum(rW[j, None], least), operator.add, 32)
+        part = lane_reduce(kept_sum(rW[j, None], 1), operator.add, 32)
         if lane == 0:
             sChunk[j, warp] = part
     cute.arch.sync_threads()
@@ -49,10 +49,9 @@ def sum_place(rW: cute.Tensor, least, target, blocks: cutlass.Constexpr, sChunk,
         running = before + lane_reduce(earlier, operator.add, warps)
         before += lane_reduce(part, operator.add, warps)
         if running <= target and target < running + sChunk[j, warp]:
-            running += lane_scan(kept_sum(rW[j, None], least), Int64)[0]
+            running += lane_scan(kept_sum(rW[j, None], 1), Int64)[0]
             for k in cutlass.range_constexpr(width):
-                weight = cutlass.select_(rW[j, k] >= least, rW[j, k], Int32(0))
-                if running <= target and target < running + Int64(weight):
+                if running <= target and target < running + Int64(rW[j, k]):
                     found = Int32(j * width + k)
-                running += Int64(weight)
+                running += Int64(rW[j, k])
     return found

@@ -51,8 +51,9 @@ def weight_threshold(
         pivot, turn = between(low, high), 1 - turn
         enough, least, below = kept_sum(rW, pivot), Int32(MOST_WEIGHT), Int32(0)
         for k in cutlass.range_constexpr(cute.size(rW)):
-            least = min(least, cutlass.select_(rW[k] >= pivot, rW[k], Int32(MOST_WEIGHT)))
-            below = max(below, cutlass.select_(rW[k] >= pivot, Int32(0), rW[k]))
+            inside = rW[k] >= pivot
+            least = min(least, cutlass.select_(inside, rW[k], Int32(MOST_WEIGHT)))
+            below = max(below, cutlass.select_(inside, Int32(0), rW[k]))
         sNow, sThere = [s[turn, None] for s in sParts], [s[turn, None] for s in sFroms]
         values, operations = (enough, least, below), (operator.add, min, max)
         enough, least, below = reduce_together(values, operations, lanes, blocks, sNow, sThere)

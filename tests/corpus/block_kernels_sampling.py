@@ -106,7 +106,9 @@ def row_kernel(
     sNow, sThere = [sParts[0][0, None]], [sFroms[0][0, None]]
     (total,) = reduce_together((total,), (operator.add,), threads, blocks, sNow, sThere)
     least, kept = weight_threshold(rW, mNeed[row], total, threads, blocks, sParts, sFroms)
-    place = sum_place(rW, least, mTarget[row], blocks, sChunk, sBlock)
+    for k in cutlass.range_constexpr(cute.size(rW)):
+        rW[k] = cutlass.select_(rW[k] >= least, rW[k], Int32(0))
+    place = sum_place(rW, mTarget[row], blocks, sChunk, sBlock)
     if rank == 0 and thread == 0:
         mO[row, 0], mO[row, 1] = Int64(least), kept
     if place >= 0:

@@ -231,7 +231,7 @@ def whole_weight(x, most, scale):
 
 
 # -- end of whole_weight
-# -- block weight_threshold e13d34c911f3
+# -- block weight_threshold 509d1a58f708
 @cute.jit
 def kept_sum(rW: cute.Tensor, least):
     """The sum of the thread's weights that are `least` or more."""
@@ -260,8 +260,9 @@ def weight_threshold(
         pivot, turn = between(low, high), 1 - turn
         enough, least, below = kept_sum(rW, pivot), Int32(MOST_WEIGHT), Int32(0)
         for k in cutlass.range_constexpr(cute.size(rW)):
-            least = min(least, cutlass.select_(rW[k] >= pivot, rW[k], Int32(MOST_WEIGHT)))
-            below = max(below, cutlass.select_(rW[k] >= pivot, Int32(0), rW[k]))
+            inside = rW[k] >= pivot
+            least = min(least, cutlass.select_(inside, rW[k], Int32(MOST_WEIGHT)))
+            below = max(below, cutlass.select_(inside, Int32(0), rW[k]))
         sNow, sThere = [s[turn, None] for s in sParts], [s[turn, None] for s in sFroms]
         values, operations = (enough, least, below), (operator.add, min, max)
         enough, least, below = reduce_together(values, operations, lanes, blocks, sNow, sThere)
@@ -273,15 +274,15 @@ def weight_threshold(
 
 
 # -- end of weight_threshold
-# -- block sum_place ef3c7919aca4
+# -- block sum_place ca53afb7931e
 @cute.jit
-def sum_place(rW: cute.Tensor, least, target, blocks: cutlass.Constexpr, sChunk, sBlock):
+def sum_place(rW: cute.Tensor, target, blocks: cutlass.Constexpr, sChunk, sBlock):
     """The place in `rW`, chunk · width + element, in the thread whose element it is; -1 in all others.
     `target` is from 0 to the row's sum - 1; `sChunk` (chunks, warps) and `sBlock` (blocks,) are Int64."""
     thread, _, _ = cute.arch.thread_idx()
     warp, lane, (chunks, width), warps = thread // 32, thread % 32, rW.shape, sChunk.shape[1]
     for j in cutlass.range_constexpr(chunks):
-        part = lane_reduce(kept_sum(rW[j, None], least), operator.add, 32)
+        part = lane_reduce(kept_sum(rW[j, None], 1), operator.add, 32)
         if lane == 0:
             sChunk[j, warp] = part
     cute.arch.sync_threads()
@@ -300,12 +301,11 @@ def sum_place(rW: cute.Tensor, least, target, blocks: cutlass.Constexpr, sChunk,
         running = before + lane_reduce(earlier, operator.add, warps)
         before += lane_reduce(part, operator.add, warps)
         if running <= target and target < running + sChunk[j, warp]:
-            running += lane_scan(kept_sum(rW[j, None], least), Int64)[0]
+            running += lane_scan(kept_sum(rW[j, None], 1), Int64)[0]
             for k in cutlass.range_constexpr(width):
-                weight = cutlass.select_(rW[j, k] >= least, rW[j, k], Int32(0))
-                if running <= target and target < running + Int64(weight):
+                if running <= target and target < running + Int64(rW[j, k]):
                     found = Int32(j * width + k)
-                running += Int64(weight)
+                running += Int64(rW[j, k])
     return found
 
 
@@ -351,8 +351,8 @@ def top_p_sample_kernel(
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     row, rank, columns = block // blocks, block % blocks, mX.shape[1]
-    copy, _ = row_tiles(mX.element_type, columns, width, threads)
-    mine, tile = copy.get_slice(thread), (1, threads * width * chunks)
+    mine = row_tiles(mX.element_type, columns, width, threads)[0].get_slice(thread)
+    tile = 1, threads * width * chunks
     tXgX = mine.partition_S(cute.local_tile(mX, tile, (row, rank)))
     tXcX = mine.partition_S(cute.local_tile(cute.make_identity_tensor((1, columns)), tile, (0, rank)))
     temperature, top_p, uniform = mTemperature[row], mTopP[row], mUniform[row]
@@ -374,14 +374,15 @@ def top_p_sample_kernel(
     for k in cutlass.range_constexpr(cute.size(rF)):
         rW[k] = whole_weight(rF[k], most, scale)
     cluster_begin(blocks)
-    total = kept_sum(rW, 1)
-    sPart, sFrom = sParts[0][0, None], sFroms[0][0, None]
-    (total,) = reduce_together((total,), (operator.add,), threads, blocks, (sPart,), (sFrom,))
+    sums, sPart, sFrom = (kept_sum(rW, 1),), sParts[0][0, None], sFroms[0][0, None]
+    (total,) = reduce_together(sums, (operator.add,), threads, blocks, (sPart,), (sFrom,))
 
     need = max(min(Int64(Float64(top_p) * Float64(total)), total), Int64(1))
     least, kept = weight_threshold(rW, need, total, threads, blocks, sParts, sFroms)
     target = min(Int64(Float64(uniform) * Float64(kept)), kept - 1)
-    place = sum_place(rW, least, target, blocks, sChunk, sBlock)
+    for k in cutlass.range_constexpr(cute.size(rW)):
+        rW[k] = cutlass.select_(rW[k] >= least, rW[k], Int32(0))
+    place = sum_place(rW, target, blocks, sChunk, sBlock)
     if place >= 0:
         column = tXcX[(0, 0), 0, 0][1] + place // width * (threads * width) + place % width
         mI[row] = mI.element_type(column)
@@ -448,11 +449,10 @@ def compile_top_p_sample(
 ):
     """The compiled launcher for these facts; width 0 is the widest that `columns` allows. `plan` replaces
     (threads of a block, blocks of a row)."""
-    multiprocessors, capability = device
     width = width or vector_width(ELEMENTS[dtype].width, columns)
-    threads, blocks = plan or plan_of(columns, rows, multiprocessors, most_blocks, hold)
+    threads, blocks = plan or plan_of(columns, rows, device[0], most_blocks, hold)
     chunks = -(-columns // (threads * blocks * width))
-    return _compiled(dtype, index_dtype, columns, width, threads, blocks, chunks, capability)
+    return _compiled(dtype, index_dtype, columns, width, threads, blocks, chunks, device[1])
 
 
 def top_p_sample(
