@@ -62,6 +62,8 @@ class Quiet:
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Hold the GPU together with others."""
+        if self._lock is not None:
+            self._lock.pass_turn()
         with self._condition:
             # A waiting bench goes first, or a stream of parities would starve it.
             self._condition.wait_for(lambda: not self._benching and not self._waiting)

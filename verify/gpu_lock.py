@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -16,13 +17,27 @@ class GpuLock:
 
     def __init__(self, uuid: str, folder: Path | None = None) -> None:
         name = hashlib.sha256(uuid.encode()).hexdigest()[:16]
-        self.path = (folder or Path(tempfile.gettempdir())) / f"cuteport-gpu-{name}.lock"
+        place = folder or Path(tempfile.gettempdir())
+        self.path, self._turn = place / f"cuteport-gpu-{name}.lock", place / f"cuteport-gpu-{name}-turn.lock"
         self._fd: int | None = None
 
     def take(self, *, alone: bool) -> None:
         """Wait until the GPU is free, for others that compare too or for this process alone."""
-        if (fd := self._opened()) is not None:
-            fcntl.flock(fd, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        if self._fd is None:
+            self._fd = _opened(self.path)
+        if self._fd is None:
+            return
+        if not alone:
+            fcntl.flock(self._fd, fcntl.LOCK_SH)
+            return
+        with _held(self._turn, fcntl.LOCK_EX):  # nobody begins to share while this waits
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+
+    def pass_turn(self) -> None:
+        """Wait while a process waits to be alone, from any thread: by comparisons that overlap without an end
+        another process would keep it waiting until its last one."""
+        with _held(self._turn, fcntl.LOCK_SH):
+            pass
 
     def release(self) -> None:
         if self._fd is not None:
@@ -33,10 +48,23 @@ class GpuLock:
             os.close(self._fd)
             self._fd = None
 
-    def _opened(self) -> int | None:
-        # Another user's file will do: locking needs no right to write.
-        for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
-            if self._fd is None:
-                with contextlib.suppress(OSError):
-                    self._fd = os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-        return self._fd
+
+def _opened(path: Path) -> int | None:
+    # Another user's file will do: locking needs no right to write.
+    for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
+        with contextlib.suppress(OSError):
+            return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    return None
+
+
+@contextlib.contextmanager
+def _held(path: Path, how: int) -> Iterator[None]:
+    """The lock of `path`, where it can be had."""
+    fd = _opened(path)
+    try:
+        if fd is not None:
+            fcntl.flock(fd, how)
+        yield
+    finally:
+        if fd is not None:
+            os.close(fd)

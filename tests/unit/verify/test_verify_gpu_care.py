@@ -65,6 +65,31 @@ def test_timing_waits_for_other_processes(tmp_path: Path, other: str, alone: boo
     assert had.wait(20)
 
 
+def test_comparisons_that_overlap_without_an_end_do_not_keep_another_process_from_timing(
+    tmp_path: Path,
+) -> None:
+    busy, over = Quiet(GpuLock("u", tmp_path)), threading.Event()
+    inside = [threading.Event(), threading.Event()]  # one is always set before the other is cleared
+
+    def compare(own: int) -> None:
+        while not over.is_set():
+            with busy.shared():
+                inside[own].set()
+                inside[1 - own].wait(0.2)
+                over.wait(0.05)
+                inside[own].clear()
+
+    threads = [threading.Thread(target=compare, args=(k,), daemon=True) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    assert all(e.wait(20) for e in inside)
+    had = waits(Quiet(GpuLock("u", tmp_path)), True)
+    assert had.wait(20)
+    over.set()
+    for thread in threads:
+        thread.join(20)
+
+
 def test_two_gpus_do_not_wait_for_each_other(tmp_path: Path) -> None:
     process = holder(tmp_path, "alone")
     assert waits(Quiet(GpuLock("another", tmp_path)), True).wait(20)
