@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from verify.counts import CountFacts, Moved
+from verify.expr import ExprError
 from verify.facts import CeilingFacts, CountedBy, FloorFacts
 from verify.resolve import Resolved, resolve
 from verify.spec import Spec
@@ -43,22 +44,29 @@ def moved(spec: Spec, resolved: Resolved) -> tuple[int, int]:
 def traffic_of(spec: Spec, resolved: Resolved, counts: CountFacts | None) -> Traffic:
     """Bytes of one launch: as the emulator counted them where it ran the original in this case; else as the
     spec has them, but of a buffer that the original touched only in part in the case that was counted, the
-    same share of it. That share is a guess here, so nothing of such a buffer is certain."""
+    same share of it. That share is a guess here, so nothing of such a buffer is certain. Of gaps between rows
+    that the counted case did not have nothing is known at all: they count as none."""
     seen = counts.original.traffic if counts is not None else {}
     if counts is not None and seen and counts.case == resolved.case.name:
         read, written = sum(m.read for m in seen.values()), sum(m.written for m in seen.values())
         return Traffic(read, written, (read, written), "emulator")
     there = _counted_in(spec, counts)
+    known = _without_new(spec, resolved, there)
 
     def shares(touched: Callable[[Moved], int], kept: Callable[[BufferArg], bool]) -> list[_Part]:
-        return [(_size(a, resolved), _share_of(a, touched, seen, there)) for a in spec.buffers if kept(a)]
+        kept_ones = [a for a in spec.buffers if kept(a)]
+        return [(known[a.name], _share_of(a, touched, seen, there)) for a in kept_ones]
 
     reads = shares(lambda m: m.read, _is_read)
     writes = shares(lambda m: m.written, lambda a: a.compared)
     read, written = (sum(int(size * share) for size, share in side) for side in (reads, writes))
     whole_read, whole_written = (sum(n for n, share in side if share == 1) for side in (reads, writes))
-    in_part = any(share < 1 for _, share in (*reads, *writes))
-    return Traffic(read, written, (whole_read, whole_written), "spec, by shares" if in_part else "spec")
+    return Traffic(
+        read,
+        written,
+        (whole_read, whole_written),
+        "spec" if (read, written) == moved(spec, resolved) else "spec, by shares",
+    )
 
 
 _Part = tuple[int, Fraction]  # the bytes of a buffer, and the share of them that is touched
@@ -70,6 +78,24 @@ def _is_read(arg: BufferArg) -> bool:
 
 def _size(arg: BufferArg, resolved: Resolved) -> int:
     return resolved.elems[arg.name] * arg.element_bytes
+
+
+def _without_new(spec: Spec, resolved: Resolved, there: Resolved | None) -> dict[str, int]:
+    """Bytes of each buffer. A size that the counted case had at 0, such as a gap between rows, is 0 here too,
+    but for buffers that were empty there."""
+    sizes = {a.name: _size(a, resolved) for a in spec.buffers}
+    was = {} if there is None else there.case.sizes
+    zeroed = {n: 0 if was.get(n) == 0 else v for n, v in resolved.case.sizes.items()}
+    if there is None or zeroed == resolved.case.sizes:
+        return sizes
+    try:
+        known = resolve(spec, resolved.case.model_copy(update={"sizes": zeroed}))
+    except ExprError:
+        return {n: size if there.elems[n] == 0 else 0 for n, size in sizes.items()}
+    return {
+        a.name: min(sizes[a.name], _size(a, known)) if there.elems[a.name] else sizes[a.name]
+        for a in spec.buffers
+    }
 
 
 def _counted_in(spec: Spec, counts: CountFacts | None) -> Resolved | None:

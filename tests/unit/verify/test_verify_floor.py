@@ -130,6 +130,20 @@ def test_a_buffer_that_was_empty_or_not_watched_where_it_was_counted_is_moved_wh
     assert (none.read_bytes, none.counted_by) == (8_000_000, "spec")
 
 
+def test_gaps_between_rows_that_the_counted_case_did_not_have_are_not_taken_for_moved(tmp_path: Path) -> None:
+    rows = SPEC.replace('elems = "n"', 'elems = "n + n * gap"').replace("n = 1 }", "n = 1000, gap = 0 }")
+    rows = rows.replace("n = 1009 }", "n = 1009, gap = 3 }")
+    side = counts_of({"st.global.f32": 1}, {"x": (4000, 0), "y": (4000, 4000)})
+    counts = CountFacts(case="one", original=side, port=side)
+    got = floored(tmp_path, counts, spec_text=rows)
+    assert (got.read_bytes, got.written_bytes, got.counted_by) == (8_000_000, 4_000_000, "spec, by shares")
+    certain = least_bytes(8_000_000, 4_000_000, 4, 8, MB)
+    assert got.impossible_us == pytest.approx(certain / 1e6 * 0.95, abs=1e-3)
+    # nothing is known where the buffers can have no such size
+    never = rows.replace('"n + n * gap"', '"2000 - n + n * gap"')
+    assert floored(tmp_path / "never", counts, spec_text=never).read_bytes == 0
+
+
 @pytest.mark.parametrize(
     ("read", "written", "launches", "sets", "want"),
     [
