@@ -34,8 +34,9 @@ def scales(most: np.ndarray, bits: int, up: bool) -> np.ndarray:
 
 def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     rows, columns, bits, tiles = (sizes[n] for n in ("rows", "columns", "bits", "tiles"))
+    x_stride, q_stride = (int(args[n]) for n in ("x_stride", "q_stride"))
     flat = np.asarray(args["x"], np.float64)
-    x = np.lib.stride_tricks.as_strided(flat, (rows, columns), (sizes["x_stride"] * 8, 8))
+    x = np.lib.stride_tricks.as_strided(flat, (rows, columns), (x_stride * 8, 8))
     groups = -(-columns // 32)
     whole = np.zeros((rows, groups * 32))
     whole[:, :columns] = x
@@ -46,8 +47,8 @@ def reference(args: Args, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     if bits == 4:
         codes = codes[:, ::2] + 16 * codes[:, 1::2]
     used = (columns * bits + 7) // 8
-    q = np.full((rows - 1) * sizes["q_stride"] + used, np.nan)
-    np.lib.stride_tricks.as_strided(q, (rows, used), (sizes["q_stride"] * 8, 8))[:] = codes[:, :used]
+    q = np.full((rows - 1) * q_stride + used, np.nan)
+    np.lib.stride_tricks.as_strided(q, (rows, used), (q_stride * 8, 8))[:] = codes[:, :used]
     if tiles:
         padded = np.zeros((-(-rows // 128) * 128, -(-groups // 4) * 4))
         padded[:rows, :groups] = code
