@@ -20,6 +20,7 @@ from cutlass import BFloat16, Float16, Float32, Float64, Int32, Int64
 from cutlass.cute.runtime import make_ptr
 
 from corpus.blocks.lane_reduce import lane_reduce
+from corpus.blocks.row_moments import row_moments
 from corpus.blocks.row_reduce import row_reduce
 from corpus.blocks.row_tiles import in_bounds, row_tiles
 from corpus.blocks.row_view import row_view
@@ -85,6 +86,36 @@ def copy_launch(
     copy_kernel(mX, mO, mSeen, width, lanes).launch(grid=(rows, 1, 1), block=(lanes, 1, 1))
 
 
+@cute.kernel
+def moments_kernel(mX: cute.Tensor, mO: cute.Tensor, width: cutlass.Constexpr, lanes: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    columns = mX.shape[1]
+    copy, tile = row_tiles(mX.element_type, columns, width, lanes)
+    mine, row = copy.get_slice(thread % lanes), thread // lanes
+    tXgX = mine.partition_S(cute.local_tile(mX, tile, (row, 0)))
+    cX = cute.local_tile(cute.make_identity_tensor((1, columns)), tile, (0, 0))
+    tXpX = in_bounds(mine.partition_S(cX), columns)
+    tXrX = cute.make_fragment_like(tXgX)
+    tXrX.fill(0.0)
+    cute.copy(copy, tXgX, tXrX, pred=tXpX)
+    sMean = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
+    sSquares = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
+    mean, squares = row_moments(tXrX, tXpX, (columns, width, lanes), sMean, sSquares)
+    mO[0, thread], mO[1, thread] = mean, squares
+
+
+@cute.jit
+def moments_launch(
+    x: cute.Pointer, o: cute.Pointer,
+    columns: cutlass.Constexpr, width: cutlass.Constexpr, lanes: cutlass.Constexpr, rows: cutlass.Constexpr,
+):  # fmt: skip
+    mX, mO = (
+        row_view(x, rows, columns, Int64(columns), width),
+        row_view(o, 2, rows * lanes, Int64(rows * lanes), 1),
+    )
+    moments_kernel(mX, mO, width, lanes).launch(grid=(1, 1, 1), block=(rows * lanes, 1, 1))
+
+
 def run(launch: Any, arrays: list[tuple[Any, np.ndarray]], *facts: Any, align: int = 16) -> list[np.ndarray]:
     """Compile and launch on copies of `arrays`, (element type, data); their data afterwards. RuntimeError for
     anything that the emulator's checks tell."""
@@ -115,7 +146,7 @@ def bf16(x: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    told: dict[str, Any] = {"lanes": {}, "rows": {}, "copies": {}}
+    told: dict[str, Any] = {"lanes": {}, "rows": {}, "copies": {}, "moments": {}}
     count = np.arange(1, 65)
     types = {
         "i32": (Int32, count.astype(np.int32)), "i64": (Int64, count.astype(np.int64) << 33),
@@ -154,6 +185,14 @@ def main() -> None:
             copy_launch, arrays, Int32(rows), Int64(stride), columns, width, lanes, align=2 * width
         )
         told["copies"][f"{rows} {columns} {stride} {width} {lanes}"] = [out.tolist(), seen.tolist()]
+    for columns, width, lanes, rows in (
+        (40, 4, 4, 8), (37, 1, 8, 4), (3, 1, 32, 1), (64, 2, 32, 2), (260, 4, 64, 2), (257, 1, 64, 2),
+        (1000, 4, 128, 2), (4096, 4, 1024, 1), (4100, 4, 1024, 1), (100, 1, 1024, 1),
+    ):  # fmt: skip
+        x = np.random.default_rng(columns).normal(100, 0.5, (rows, columns)).astype(np.float32)
+        out = np.zeros((2, rows * lanes), np.float32)
+        out = run(moments_launch, [(Float32, x), (Float32, out)], columns, width, lanes, rows)[1]
+        told["moments"][f"{columns} {width} {lanes} {rows}"] = out.tolist()
     print(json.dumps(told))
 
 

@@ -73,6 +73,19 @@ def test_rows_are_reduced_over_lanes_and_warps(given: Any) -> None:
 
 
 @pytest.mark.dsl
+def test_moments_of_rows_cancel_nothing_whatever_lanes_hold(given: Any) -> None:
+    assert len(given["moments"]) == 10
+    for key, (means, squares) in given["moments"].items():
+        columns, _, lanes, rows = map(int, key.split())
+        x = np.random.default_rng(columns).normal(100, 0.5, (rows, columns)).astype(np.float32)
+        wide = x.astype(np.float64)
+        mean = np.repeat(wide.mean(1), lanes)
+        around = np.repeat(((wide - wide.mean(1, keepdims=True)) ** 2).sum(1), lanes)
+        assert np.allclose(means, mean, rtol=3e-7, atol=0), key
+        assert np.allclose(squares, around, rtol=2e-5, atol=0), key
+
+
+@pytest.mark.dsl
 def test_rows_are_copied_whole_and_no_further(given: Any) -> None:
     for key, (out, seen) in given["copies"].items():
         rows, columns, stride, width, lanes = map(int, key.split())

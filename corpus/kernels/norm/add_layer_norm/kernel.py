@@ -10,19 +10,19 @@ bias have `hidden` elements. All of one type: bf16, fp16 or fp32; sums in fp32.
 Algorithm: a row lives in the registers of its lanes, as one 128-bit access after the other:
 
     gX, gR ─128-bit loads→ rX + rR = rR ─128-bit stores→ gR
-                                     └─ Σ r ─ lanes ─ warps → mean → rC = rR - mean ─ Σ c² ─ … → 1/sqrt
-                                                                └─ rC · scale · rW + rB ─stores→ gO
+                                     └─ mean, Σ (r - mean)² ─ lanes ─ warps ─→ mean, 1/sqrt
+                                             └─ (rR - mean) · scale · rW + rB ─128-bit stores→ gO
 
+Mean and squares come from one exchange between threads (block row_moments), and nothing cancels.
 The new residual is on its way while the sums are made. Weight and bias are loaded before them where a thread
 has few elements, after them where registers would not suffice for two blocks. hidden and eps are compile-time
 constants. Unaligned addresses, strides or odd sizes get narrower accesses.
 
 Units: strides in elements, eps in x². Traffic: 4 · rows · hidden · bytes of an element, weight and bias.
-Source of the technique: the row kernels of quack, with registers in place of shared memory.
+Source of the technique: the row kernels of quack, with registers in place of shared memory; Chan's merge.
 """
 
 import functools
-import operator
 from typing import Any
 
 import cuda.bindings.driver as cuda
@@ -87,33 +87,6 @@ def in_bounds(tXcX: cute.Tensor, columns: cutlass.Constexpr):
 
 
 # -- end of row_tiles
-# -- block lane_reduce 2f92a86e78c1
-@cute.jit
-def lane_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr):
-    """The result over each group of `lanes` (a power of two up to 32) lanes, in all of them."""
-    for step in cutlass.range_constexpr(lanes.bit_length() - 1):
-        value = operation(value, cute.arch.shuffle_sync_bfly(value, lanes >> (step + 1)))
-    return value
-
-
-# -- end of lane_reduce
-# -- block row_reduce 893d93e2de93
-@cute.jit
-def row_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr, sPart):
-    """The result over the `lanes` threads of a row, in all of them. `sPart` is not used up to 32 lanes."""
-    value = lane_reduce(value, operation, min(lanes, 32))
-    if cutlass.const_expr(lanes > 32):
-        warps = lanes // 32
-        thread, _, _ = cute.arch.thread_idx()
-        warp, lane = thread // 32, thread % 32
-        if lane == 0:
-            sPart[warp] = value
-        cute.arch.sync_threads()
-        value = lane_reduce(sPart[warp // warps * warps + lane % warps], operation, warps)
-    return value
-
-
-# -- end of row_reduce
 # -- block row_partition 730513b6d5c9
 # (vectors of a row up to which it holds, vectors of a thread)
 PREFILL = ((64, 1), (512, 2), (1 << 30, 4))
@@ -158,6 +131,67 @@ def zero_outside(tXrX: cute.Tensor, tXpX: cute.Tensor):
 
 
 # -- end of zero_outside
+# -- block row_moments f3586e4879ab
+def elements_of(first, count: int, shape: tuple[int, int, int]):
+    """Elements of `count` neighbouring lanes from `first`, as a float; shape is (columns, width, lanes)."""
+    columns, width, lanes = shape
+    whole, rest = divmod(columns, width * lanes)
+    if rest == 0:
+        return float(whole * width * count)
+    beyond = cute.arch.fmax(Float32(rest) - Float32(first * width), Float32(0.0))
+    return cute.arch.fmin(beyond, Float32(width * count)) + float(whole * width * count)
+
+
+def part_of(own, other=0.0):
+    """1 / (own + other), and of no elements anything."""
+    if isinstance(own, float):
+        return 1.0 / (own + other)
+    return cute.arch.rcp_approx(cute.arch.fmax(own + other, Float32(1.0)))
+
+
+@cute.jit
+def merge_moments(
+    mean, squares, lane, group: cutlass.Constexpr, lanes: cutlass.Constexpr, shape: cutlass.Constexpr
+):
+    """Merge over `lanes` lanes, each of which stands for `group` lanes of the row; `lane` counts those."""
+    for k in cutlass.range_constexpr(lanes.bit_length() - 1):
+        step = 1 << k
+        first = lane // step * step
+        own = elements_of(first * group, step * group, shape)
+        other = elements_of((first ^ step) * group, step * group, shape)
+        weight = other * part_of(own, other)
+        distance = cute.arch.shuffle_sync_bfly(mean, step) - mean
+        squares = squares + cute.arch.shuffle_sync_bfly(squares, step) + distance * distance * (own * weight)
+        mean = mean + distance * weight
+    return mean, squares
+
+
+@cute.jit
+def row_moments(tXrX: cute.Tensor, tXpX: cute.Tensor, shape: cutlass.Constexpr, sMean, sSquares):
+    """(mean, Σ (x - mean)²), fp32, in all threads of a row. tXrX: a thread's elements, zeros outside; tXpX:
+    row_tiles.in_bounds; shape is (columns, width, lanes). Up to 32 lanes the arrays are not used."""
+    lanes = shape[2]
+    thread, _, _ = cute.arch.thread_idx()
+    x, own = tXrX.load().to(Float32), elements_of(thread % lanes, 1, shape)
+    mean = x.reduce(cute.ReductionOp.ADD, 0.0, 0) * part_of(own)
+    tXrC = cute.make_fragment_like(tXrX, Float32)
+    tXrC.store(x - mean)
+    zero_outside(tXrC, tXpX)
+    centred = tXrC.load()
+    squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    mean, squares = merge_moments(mean, squares, thread % lanes, 1, min(lanes, 32), shape)
+    if cutlass.const_expr(lanes > 32):
+        warps, warp, lane = lanes // 32, thread // 32, thread % 32
+        if lane == 0:
+            sMean[warp], sSquares[warp] = mean, squares
+        cute.arch.sync_threads()
+        place = lane % warps
+        mean, squares = sMean[warp // warps * warps + place], sSquares[warp // warps * warps + place]
+        mean, squares = merge_moments(mean, squares, place, 32, warps, shape)
+    return mean, squares
+
+
+# -- end of row_moments
 
 
 EARLY = 16  # elements of a thread up to which weight and bias are loaded before the sums
@@ -190,7 +224,7 @@ def add_layer_norm_kernel(
     tXgX, tXgR, tXgW, tXgB = [mine.partition_S(g) for g in (gX, gRead, gW, gB)]
     tRgR, tXgO = mine.partition_D(gR), mine.partition_D(gO)
     tXpX = in_bounds(mine.partition_S(cX), hidden)
-    sSum = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
+    sMean = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
     sSquares = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
 
     tXrX, tXrR, tXrW, tXrB = [cute.make_fragment_like(tXgX) for _ in range(4)]
@@ -205,18 +239,12 @@ def add_layer_norm_kernel(
     tXrR.store((tXrX.load().to(Float32) + tXrR.load().to(Float32)).to(element))
     if row < mX.shape[0]:
         cute.copy(copy, tXrR, tRgR, pred=tXpX)
-    x = tXrR.load().to(Float32)
-    mean = row_reduce(x.reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes, sSum) * (1.0 / hidden)
-    tXrC = cute.make_fragment_like(tXrX, Float32)
-    tXrC.store(x - mean)
-    zero_outside(tXrC, tXpX)
-    centred = tXrC.load()
-    squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
-    squares = row_reduce(squares, operator.add, lanes, sSquares)
+    mean, squares = row_moments(tXrR, tXpX, (hidden, width, lanes), sMean, sSquares)
     scale = cute.math.rsqrt(squares * (1.0 / hidden) + eps, fastmath=True)
     if cutlass.const_expr(not early):
         cute.copy(copy, tXgW, tXrW, pred=tXpX)
         cute.copy(copy, tXgB, tXrB, pred=tXpX)
+    centred = tXrR.load().to(Float32) - mean
     weight, bias = tXrW.load().to(Float32), tXrB.load().to(Float32)
     tXrX.store((centred * scale * weight + bias).to(element))
     if row < mX.shape[0]:

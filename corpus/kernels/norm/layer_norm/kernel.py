@@ -5,10 +5,11 @@ Shapes: x and out are `rows` rows of `hidden` elements (128 … 16,384 is what i
 in fp32.
 
 Algorithm: one pass over memory. A row lives in the registers of its lanes, as one 128-bit access after the
-other, so that its variance is summed from centred values, which cancels nothing, without a second read:
+other. Each has the mean of its own elements and the squares around that; merging those cancels nothing and
+takes one exchange between threads (block row_moments), where a mean and then its squares would take two:
 
-    gX ─128-bit loads→ rX ─ Σ x ─ lanes ─ warps → mean → rC = rX - mean ─ Σ c² ─ lanes ─ warps → 1/sqrt
-                                                          └─ rC · scale · rW + rB ─128-bit stores→ gO
+    gX ─128-bit loads→ rX ─ mean, Σ (x - mean)² ─ lanes ─ warps ─→ mean, 1/sqrt
+                                   └─ (rX - mean) · scale · rW + rB ─128-bit stores→ gO
 
 Weight and bias are loaded before the sums are made where a thread has few elements, so that latencies
 overlap; after them where it has many, so that registers suffice for two blocks. hidden and eps are
@@ -16,11 +17,10 @@ compile-time constants.
 Unaligned addresses, strides or odd sizes get narrower accesses.
 
 Units: strides in elements, eps in x². Traffic: 2 · rows · hidden · bytes of an element, weight and bias.
-Source of the technique: the row kernels of quack, with registers in place of shared memory.
+Source of the technique: the row kernels of quack, with registers in place of shared memory; Chan's merge.
 """
 
 import functools
-import operator
 from typing import Any
 
 import cuda.bindings.driver as cuda
@@ -85,33 +85,6 @@ def in_bounds(tXcX: cute.Tensor, columns: cutlass.Constexpr):
 
 
 # -- end of row_tiles
-# -- block lane_reduce 2f92a86e78c1
-@cute.jit
-def lane_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr):
-    """The result over each group of `lanes` (a power of two up to 32) lanes, in all of them."""
-    for step in cutlass.range_constexpr(lanes.bit_length() - 1):
-        value = operation(value, cute.arch.shuffle_sync_bfly(value, lanes >> (step + 1)))
-    return value
-
-
-# -- end of lane_reduce
-# -- block row_reduce 893d93e2de93
-@cute.jit
-def row_reduce(value, operation: cutlass.Constexpr, lanes: cutlass.Constexpr, sPart):
-    """The result over the `lanes` threads of a row, in all of them. `sPart` is not used up to 32 lanes."""
-    value = lane_reduce(value, operation, min(lanes, 32))
-    if cutlass.const_expr(lanes > 32):
-        warps = lanes // 32
-        thread, _, _ = cute.arch.thread_idx()
-        warp, lane = thread // 32, thread % 32
-        if lane == 0:
-            sPart[warp] = value
-        cute.arch.sync_threads()
-        value = lane_reduce(sPart[warp // warps * warps + lane % warps], operation, warps)
-    return value
-
-
-# -- end of row_reduce
 # -- block row_partition 730513b6d5c9
 # (vectors of a row up to which it holds, vectors of a thread)
 PREFILL = ((64, 1), (512, 2), (1 << 30, 4))
@@ -156,10 +129,70 @@ def zero_outside(tXrX: cute.Tensor, tXpX: cute.Tensor):
 
 
 # -- end of zero_outside
+# -- block row_moments f3586e4879ab
+def elements_of(first, count: int, shape: tuple[int, int, int]):
+    """Elements of `count` neighbouring lanes from `first`, as a float; shape is (columns, width, lanes)."""
+    columns, width, lanes = shape
+    whole, rest = divmod(columns, width * lanes)
+    if rest == 0:
+        return float(whole * width * count)
+    beyond = cute.arch.fmax(Float32(rest) - Float32(first * width), Float32(0.0))
+    return cute.arch.fmin(beyond, Float32(width * count)) + float(whole * width * count)
 
-# In place of row_partition's own: the row waits twice, so a thread has more of it under way. Share of
-# a copy's rate, bf16 on an H200: 16,384 rows of 4,096 0.95 (2 vectors: 0.92), of 5,120 0.97 (4: 0.89), of
-# 7,168 0.95 (4: 0.85).
+
+def part_of(own, other=0.0):
+    """1 / (own + other), and of no elements anything."""
+    if isinstance(own, float):
+        return 1.0 / (own + other)
+    return cute.arch.rcp_approx(cute.arch.fmax(own + other, Float32(1.0)))
+
+
+@cute.jit
+def merge_moments(
+    mean, squares, lane, group: cutlass.Constexpr, lanes: cutlass.Constexpr, shape: cutlass.Constexpr
+):
+    """Merge over `lanes` lanes, each of which stands for `group` lanes of the row; `lane` counts those."""
+    for k in cutlass.range_constexpr(lanes.bit_length() - 1):
+        step = 1 << k
+        first = lane // step * step
+        own = elements_of(first * group, step * group, shape)
+        other = elements_of((first ^ step) * group, step * group, shape)
+        weight = other * part_of(own, other)
+        distance = cute.arch.shuffle_sync_bfly(mean, step) - mean
+        squares = squares + cute.arch.shuffle_sync_bfly(squares, step) + distance * distance * (own * weight)
+        mean = mean + distance * weight
+    return mean, squares
+
+
+@cute.jit
+def row_moments(tXrX: cute.Tensor, tXpX: cute.Tensor, shape: cutlass.Constexpr, sMean, sSquares):
+    """(mean, Σ (x - mean)²), fp32, in all threads of a row. tXrX: a thread's elements, zeros outside; tXpX:
+    row_tiles.in_bounds; shape is (columns, width, lanes). Up to 32 lanes the arrays are not used."""
+    lanes = shape[2]
+    thread, _, _ = cute.arch.thread_idx()
+    x, own = tXrX.load().to(Float32), elements_of(thread % lanes, 1, shape)
+    mean = x.reduce(cute.ReductionOp.ADD, 0.0, 0) * part_of(own)
+    tXrC = cute.make_fragment_like(tXrX, Float32)
+    tXrC.store(x - mean)
+    zero_outside(tXrC, tXpX)
+    centred = tXrC.load()
+    squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    mean, squares = merge_moments(mean, squares, thread % lanes, 1, min(lanes, 32), shape)
+    if cutlass.const_expr(lanes > 32):
+        warps, warp, lane = lanes // 32, thread // 32, thread % 32
+        if lane == 0:
+            sMean[warp], sSquares[warp] = mean, squares
+        cute.arch.sync_threads()
+        place = lane % warps
+        mean, squares = sMean[warp // warps * warps + place], sSquares[warp // warps * warps + place]
+        mean, squares = merge_moments(mean, squares, place, 32, warps, shape)
+    return mean, squares
+
+
+# -- end of row_moments
+
+# In place of row_partition's own: more of a row to a thread. Share of a copy's rate, bf16 on an H200: 16,384
+# rows of 4,096 0.95 (2 vectors: 0.92), of 5,120 0.97 (2 vectors: 0.79), of 7,168 0.95 (4 vectors: 0.90).
 PREFILL = ((64, 1), (256, 2), (512, 4), (1 << 30, 8))
 
 
@@ -190,7 +223,7 @@ def layer_norm_kernel(
     cX = cute.local_tile(cute.make_identity_tensor((1, hidden)), tile, (0, 0))
     tXgX, tXgW, tXgB, tXgO = [mine.partition_S(g) for g in (gX, gW, gB, gO)]
     tXpX = in_bounds(mine.partition_S(cX), hidden)
-    sSum = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
+    sMean = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
     sSquares = cute.make_tensor(cute.arch.alloc_smem(Float32, 32, 16), cute.make_layout(32))
 
     tXrX, tXrW, tXrB = [cute.make_fragment_like(tXgX) for _ in range(3)]
@@ -200,18 +233,12 @@ def layer_norm_kernel(
         cute.copy(copy, tXgW, tXrW, pred=tXpX)
         cute.copy(copy, tXgB, tXrB, pred=tXpX)
 
-    x = tXrX.load().to(Float32)
-    mean = row_reduce(x.reduce(cute.ReductionOp.ADD, 0.0, 0), operator.add, lanes, sSum) * (1.0 / hidden)
-    tXrC = cute.make_fragment_like(tXrX, Float32)
-    tXrC.store(x - mean)
-    zero_outside(tXrC, tXpX)
-    centred = tXrC.load()
-    squares = (centred * centred).reduce(cute.ReductionOp.ADD, 0.0, 0)
-    squares = row_reduce(squares, operator.add, lanes, sSquares)
+    mean, squares = row_moments(tXrX, tXpX, (hidden, width, lanes), sMean, sSquares)
     scale = cute.math.rsqrt(squares * (1.0 / hidden) + eps, fastmath=True)
     if cutlass.const_expr(not early):
         cute.copy(copy, tXgW, tXrW, pred=tXpX)
         cute.copy(copy, tXgB, tXrB, pred=tXpX)
+    centred = tXrX.load().to(Float32) - mean
     weight, bias = tXrW.load().to(Float32), tXrB.load().to(Float32)
     tXrX.store((centred * scale * weight + bias).to(element))
     if row < mX.shape[0]:
