@@ -19,6 +19,7 @@ from cutlass import BFloat16, Float16, Float32, Int32, Uint8, Uint32
 
 from corpus.blocks.e2m1_convert import to_e2m1x8
 from corpus.blocks.e8m0_scale import e8m0_inverse, e8m0_of
+from corpus.blocks.scale_patch import scale_patch
 from corpus.blocks.scale_place import scale_place
 from corpus.blocks.share_absmax import share_absmax
 from tests.corpus.microscaling_oracle import SINGLES, absmax_inputs, all_halves
@@ -97,6 +98,21 @@ def place_launch(
     place_kernel(view(o, rows * groups), groups, tiles).launch(grid=(rows, 1, 1), block=(32, 1, 1))
 
 
+@cute.kernel
+def patch_kernel(mRow: cute.Tensor, mPart: cute.Tensor, shape: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    unit = Uint32(block) * THREADS + Uint32(thread)
+    mRow[unit], mPart[unit] = scale_patch(unit, *shape)
+
+
+@cute.jit
+def patch_launch(r: cute.Pointer, p: cute.Pointer, count: cutlass.Constexpr, shape: cutlass.Constexpr):
+    patch_kernel(view(r, count), view(p, count), shape).launch(
+        grid=(count // THREADS, 1, 1), block=(THREADS, 1, 1)
+    )
+
+
 def main() -> None:
     told: dict[str, np.ndarray] = {}
     for name, x in (*all_halves().items(), ("f32", SINGLES)):
@@ -124,6 +140,10 @@ def main() -> None:
             told[f"place {rows} {groups} {int(tiles)}"] = run(
                 place_launch, [(Uint8, out)], rows, groups, tiles
             )[0]
+    for parts, wide, tall in ((8, 4, 1), (8, 4, 8), (12, 2, 8), (16, 16, 4)):
+        zeros = np.zeros(32 * parts, np.int32)
+        found = run(patch_launch, [(Int32, zeros), (Int32, zeros)], len(zeros), (parts, wide, tall))
+        told[f"patch {parts} {wide} {tall}"] = np.stack(found)
     np.savez(Path(sys.argv[1]), **told)
 
 

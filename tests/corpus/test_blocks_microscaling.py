@@ -100,6 +100,22 @@ def test_scales_lie_by_rows_or_in_tiles(given: Any) -> None:
         assert (given[key] == scales.ravel() % 256).all(), key
 
 
+@pytest.mark.dsl
+def test_a_patch_goes_along_four_groups_then_down_its_rows(given: Any) -> None:
+    keys = [k for k in given if k.startswith("patch ")]
+    assert len(keys) == 4
+    for key in keys:
+        parts, wide, tall = map(int, key.split()[1:])
+        units = np.arange(32 * parts)
+        if tall == 1:
+            row, part = np.divmod(units, parts)
+        else:  # rows of patches, patches, rows of one, shares of one
+            patches = units.reshape(-1, parts // wide, tall, wide)
+            found = np.argsort(patches.transpose(0, 2, 1, 3).ravel())
+            row, part = np.divmod(found, parts)
+        assert given[key].tolist() == [row.tolist(), part.tolist()], key
+
+
 def test_only_tiles_are_padded() -> None:
     assert [padded(n, 128, True) for n in (1, 128, 129)] == [128, 128, 256]
     assert padded(5, 4, False) == 5

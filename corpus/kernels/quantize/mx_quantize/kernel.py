@@ -13,8 +13,9 @@ Algorithm: a thread keeps a share of a group in registers, neighbouring threads 
     share   |  thread 0      |  thread 1     |  thread 2 …          of 16, 8 or 32
     gX ─128-bit loads→ rX ─ max |x| ─ butterfly over the group's lanes → scale → codes ─ one store → gQ
 
-fp4 is rounded by fp32 additions before sm_100. A NaN in a group makes its scale 255, infinity makes it 254
-and saturates; fp8 codes keep NaN, fp4 ones make it +6.
+With tiles, threads go down 8 rows after every 4 groups, for the scales' sake (block scale_patch). fp4 is
+rounded by fp32 additions before sm_100. A NaN in a group makes its scale 255, infinity makes it 254 and
+saturates; fp8 codes keep NaN, fp4 ones make it +6.
 
 Units: strides in elements and bytes. Traffic: rows · columns · (bytes of an element + bits / 8 + 1 / 32).
 Source of the technique: OCP Microscaling Formats 1.0; NVIDIA's MXFP8 recipe; thread-per-share quantisers.
@@ -246,6 +247,17 @@ def scale_place(row, group, groups: cutlass.Constexpr, tiles: cutlass.Constexpr)
 
 
 # -- end of scale_place
+# -- block scale_patch d45dd4645292
+def scale_patch(unit, parts: int, wide: int, tall: int):
+    """(row, share of it) for a unit (Uint32); `parts`: shares of a row, `wide`: shares of 4 groups."""
+    if tall == 1:
+        return Int32(unit // parts), Int32(unit % parts)
+    patch, across = unit // (wide * tall), parts // wide
+    row, part = patch // across * tall + unit // wide % tall, patch % across * wide + unit % wide
+    return Int32(row), Int32(part)
+
+
+# -- end of scale_patch
 # -- block device_facts 3c250a4e4197
 NO_DEVICE = (132, 90)  # an H200's numbers, for compiling where there is no GPU
 
@@ -261,9 +273,9 @@ def device_facts() -> tuple[int, int]:
 # -- end of device_facts
 
 GROUP = 32
-# (elements of a thread, threads of a block). Decode: shares of one access, so that few rows use many threads;
-# prefill: half a group, whose codes are one store of 16 bytes (e4m3) or 8.
-DECODE, PREFILL = (8, 64), (16, 128)
+# Plans: elements of a thread, threads of a block, rows of a patch. Decode: shares of one access, for many
+# threads; prefill: half a group, a whole one of 16-bit elements from MANY rows on.
+DECODE, PREFILL, WHOLE, TALL, MANY = (8, 64, 1), (16, 128), (32, 128), 8, 128
 
 
 @cute.kernel
@@ -276,17 +288,16 @@ def mx_quantize_kernel(
     bits: cutlass.Constexpr,
     round_up: cutlass.Constexpr,
     tiles: cutlass.Constexpr,
-    share: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
-    width: cutlass.Constexpr,
-    q_width: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
+    widths: cutlass.Constexpr,
     hardware: cutlass.Constexpr,
 ):
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
+    (share, threads, tall), (width, q_width) = plan, widths
     element, rows, columns, lanes = mX.element_type, mX.shape[0], mX.shape[1], GROUP // share
     unit = Uint32(block) * Uint32(threads) + Uint32(thread)
-    row, part = Int32(unit // (groups * lanes)), Int32(unit % (groups * lanes))
+    row, part = scale_patch(unit, groups * lanes, 4 * lanes, tall)
     live = row < rows and part * share < columns
     at = (row if live else Int32(0), part if live else Int32(0))  # shares that do not exist read the first
 
@@ -336,26 +347,27 @@ def mx_quantize_launch(
     bits: cutlass.Constexpr,
     round_up: cutlass.Constexpr,
     tiles: cutlass.Constexpr,
-    share: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
-    width: cutlass.Constexpr,
-    q_width: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
+    widths: cutlass.Constexpr,
     hardware: cutlass.Constexpr,
     stream: cuda.CUstream,
 ):
+    (share, threads, _), (width, q_width) = plan, widths
     mX = row_view(pX, rows, columns, x_stride, width)
     mQ = row_view(pQ, rows, (columns * bits + 7) // 8, q_stride, q_width)
     groups, scale_rows = padded((columns + GROUP - 1) // GROUP, 4, tiles), padded(rows, 128, tiles)
     mS = cute.make_tensor(pS, cute.make_layout(Int64(scale_rows) * groups))
     units = Int64(scale_rows) * (groups * GROUP // share)
-    mx_quantize_kernel(
-        mX, mQ, mS, scale_rows, groups, bits, round_up, tiles, share, threads, width, q_width, hardware
-    ).launch(grid=((units + threads - 1) // threads, 1, 1), block=(threads, 1, 1), stream=stream)
+    mx_quantize_kernel(mX, mQ, mS, scale_rows, groups, bits, round_up, tiles, plan, widths, hardware).launch(
+        grid=((units + threads - 1) // threads, 1, 1), block=(threads, 1, 1), stream=stream
+    )
 
 
-def plan_of(rows: int, columns: int, multiprocessors: int) -> tuple[int, int]:
-    """(elements of a thread, threads of a block): small shares while no multiprocessor has two warps."""
-    return DECODE if rows * columns <= multiprocessors * 32 * DECODE[0] else PREFILL
+def plan_of(rows: int, columns: int, bits: int, tiles: int, multiprocessors: int):
+    """Small shares while no multiprocessor has two warps. `bits` of an element."""
+    if rows * columns <= multiprocessors * 32 * DECODE[0]:
+        return DECODE
+    return (*(WHOLE if bits == 16 and rows >= MANY else PREFILL), TALL if tiles else 1)
 
 
 @functools.cache
@@ -365,7 +377,7 @@ def _compiled(dtype, columns, bits, round_up, tiles, plan, width, q_width, capab
     ]
     return cute.compile(
         mx_quantize_launch, codes, scale, x, Int32(0), Int64(0), Int64(0), columns, bits, bool(round_up),
-        bool(tiles), *plan, width, q_width, capability >= 100, make_fake_stream(),
+        bool(tiles), plan, (width, q_width), capability >= 100, make_fake_stream(),
     )  # fmt: skip
 
 
@@ -373,9 +385,10 @@ def compile_mx_quantize(
     dtype, rows, columns, bits, round_up, tiles, width=0, q_width=0, plan=None, device=NO_DEVICE
 ):
     """The compiled launcher for these facts. Widths of 0 are the widest that `columns` allows, for x in
-    elements and for q in bytes; `plan` is (elements of a thread: 8, 16 or 32; threads of a block)."""
+    elements and for q in bytes; `plan` is (elements of a thread: 8, 16 or 32; threads of a block; rows of a
+    patch, 1 where scales are not in tiles)."""
     multiprocessors, capability = device
-    plan = plan or plan_of(rows, columns, multiprocessors)
+    plan = plan or plan_of(rows, columns, ELEMENTS[dtype].width, tiles, multiprocessors)
     width = width or vector_width(ELEMENTS[dtype].width, columns)
     q_width = q_width or vector_width(8, (columns * bits + 7) // 8, plan[0] * bits // 8)
     return _compiled(dtype, columns, bits, round_up, tiles, plan, width, q_width, capability)
@@ -400,7 +413,7 @@ def mx_quantize(
     if rows == 0 or columns == 0:
         return
     kind, device = ELEMENTS[dtype], device_facts()
-    plan = plan_of(rows, columns, device[0])
+    plan = plan_of(rows, columns, kind.width, tiles, device[0])
     width = vector_width(kind.width, columns, x_stride, address_of(x) * 8 // kind.width)
     q_width = vector_width(8, (columns * bits + 7) // 8, plan[0] * bits // 8, q_stride, address_of(q))
     compile_mx_quantize(dtype, rows, columns, bits, round_up, tiles, width, q_width, plan, device)(

@@ -7,15 +7,15 @@ a byte, the first in the low half, rows `q_stride` bytes apart. A last group may
 / 16) bytes a row without gaps, or with `tiles` in cuBLAS's tiles of 128 rows x 4 groups, padding 0.
 g, one fp32 in device memory, is 448 · 6 / the tensor's largest magnitude, so that s uses all of e4m3.
 
-Algorithm: a group of 16 to a thread, or to two where rows are few; its scale costs a division:
+Algorithm: one or two groups of 16 to a thread, or one to two where rows are few; a scale costs a division:
 
-    row     |  group 0: 16 elements          |  group 1
-    prefill |  thread 0                      |  thread 1
-    decode  |  thread 0      |  thread 1     |  thread 2 …
+    row      |  group 0: 16 elements          |  group 1
+    prefill  |  thread 0                      |  thread 1, or thread 0 as well (16-bit types)
+    decode   |  thread 0      |  thread 1     |  thread 2 …
     gX ─128-bit loads→ rX ─ max |x| → s → g / s ─ · x → codes ─ one store → gQ
 
-fp4 is rounded by fp32 additions before sm_100. s = 0 gives codes of zero. A NaN in a group makes s NaN (127)
-and all its codes +6; infinity makes s 448 and saturates.
+With tiles, threads go down 8 rows after every 4 groups, for the scales' sake (block scale_patch). s = 0 gives
+codes of zero. A NaN in a group makes s NaN (127) and all its codes +6; infinity makes s 448 and saturates.
 
 Units: strides of x in elements, of q in bytes. Traffic: rows · columns · (bytes of an element + 9 / 16).
 Source of the technique: NVIDIA's description of NVFP4 training and inference; the fp4 block.
@@ -207,6 +207,17 @@ def scale_place(row, group, groups: cutlass.Constexpr, tiles: cutlass.Constexpr)
 
 
 # -- end of scale_place
+# -- block scale_patch d45dd4645292
+def scale_patch(unit, parts: int, wide: int, tall: int):
+    """(row, share of it) for a unit (Uint32); `parts`: shares of a row, `wide`: shares of 4 groups."""
+    if tall == 1:
+        return Int32(unit // parts), Int32(unit % parts)
+    patch, across = unit // (wide * tall), parts // wide
+    row, part = patch // across * tall + unit // wide % tall, patch % across * wide + unit % wide
+    return Int32(row), Int32(part)
+
+
+# -- end of scale_patch
 # -- block device_facts 3c250a4e4197
 NO_DEVICE = (132, 90)  # an H200's numbers, for compiling where there is no GPU
 
@@ -222,9 +233,9 @@ def device_facts() -> tuple[int, int]:
 # -- end of device_facts
 
 GROUP = 16
-# (elements of a thread, threads of a block). Decode: shares of one access, so that few rows use many threads;
-# prefill: whole groups, since each thread pays for the scale.
-DECODE, PREFILL = (8, 64), (16, 128)
+# Plans: elements of a thread, threads of a block, rows of a patch. Decode: shares of one access, for many
+# threads; prefill: whole groups, two of 16-bit elements from MANY rows with an even number of them on.
+DECODE, PREFILL, PAIRS, TALL, MANY = (8, 64, 1), (16, 128), (32, 128), 8, 128
 
 
 @cute.kernel
@@ -236,17 +247,17 @@ def nvfp4_quantize_kernel(
     scale_rows: Int32,
     groups: cutlass.Constexpr,
     tiles: cutlass.Constexpr,
-    share: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
-    width: cutlass.Constexpr,
-    q_width: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
+    widths: cutlass.Constexpr,
     hardware: cutlass.Constexpr,
 ):
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    element, rows, columns, lanes = mX.element_type, mX.shape[0], mX.shape[1], GROUP // share
+    (share, threads, tall), (width, q_width) = plan, widths
+    element, rows, columns, lanes = mX.element_type, mX.shape[0], mX.shape[1], max(1, GROUP // share)
+    each = max(1, share // GROUP)  # groups of a thread
     unit = Uint32(block) * Uint32(threads) + Uint32(thread)
-    row, part = Int32(unit // (groups * lanes)), Int32(unit % (groups * lanes))
+    row, part = scale_patch(unit, groups * GROUP // share, 4 * GROUP // share, tall)
     live = row < rows and part * share < columns
     at = (row if live else Int32(0), part if live else Int32(0))  # shares that do not exist read the first
 
@@ -261,12 +272,14 @@ def nvfp4_quantize_kernel(
         rX.fill(0.0)
         cute.copy(copy, tXgX, tXrX, pred=in_bounds(copy.get_slice(0).partition_S(cX), columns))
     tensor_scale = mG[0]
-
-    scale = to_e4m3(tensor_scale * (share_absmax(rX, live, lanes) * (1.0 / 6.0)))
+    rMost, rScale = cute.make_rmem_tensor(each, Float32), cute.make_rmem_tensor(each, Float8E4M3FN)
+    for k in cutlass.range_constexpr(each):
+        rGroup = cute.make_tensor(tXrX.iterator + k * GROUP, cute.make_layout(share // each))
+        rMost[k] = tensor_scale * (share_absmax(rGroup, live, lanes) * (1.0 / 6.0))
+    rScale.store(to_e4m3(rMost.load()))
     if live:
-        step, factor = from_e4m3(scale), Float32(0.0)
-        if step != 0.0:
-            factor = tensor_scale / step
+        steps = from_e4m3(rScale.load())
+        factors = cute.where(steps == 0.0, cute.zeros_like(steps), tensor_scale / steps)
         x = rX.load().to(Float32)
         copy_q, tile_q = row_tiles(Uint8, share // 2, q_width, 1)
         tQgQ = copy_q.get_slice(0).partition_D(cute.local_tile(mQ, tile_q, at))
@@ -274,14 +287,15 @@ def nvfp4_quantize_kernel(
         rQ = cute.make_tensor(tQrQ.iterator, cute.make_layout(share // 2))
         rWord = cute.recast_tensor(rQ, Uint32)
         for k in cutlass.range_constexpr(share // 8):
-            rWord[k] = to_e2m1x8([x[8 * k + j] for j in range(8)], factor, hardware)
+            rWord[k] = to_e2m1x8([x[8 * k + j] for j in range(8)], factors[8 * k // GROUP], hardware)
         if cutlass.const_expr(columns % share == 0):
             cute.copy(copy_q, tQrQ, tQgQ)
         else:
             cQ = cute.local_tile(cute.make_identity_tensor((1, mQ.shape[1])), tile_q, (0, part))
             cute.copy(copy_q, tQrQ, tQgQ, pred=in_bounds(copy_q.get_slice(0).partition_S(cQ), mQ.shape[1]))
     if part % lanes == 0 and row < scale_rows:
-        mS[scale_place(row, part // lanes, groups, tiles)] = scale
+        place = scale_place(row, part // lanes * each, groups, tiles) // each
+        mS[place] = cute.recast_tensor(rScale, mS.element_type)[0]
 
 
 @cute.jit
@@ -295,51 +309,55 @@ def nvfp4_quantize_launch(
     q_stride: Int64,
     columns: cutlass.Constexpr,
     tiles: cutlass.Constexpr,
-    share: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
-    width: cutlass.Constexpr,
-    q_width: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
+    widths: cutlass.Constexpr,
     hardware: cutlass.Constexpr,
     stream: cuda.CUstream,
 ):
+    (share, threads, _), (width, q_width) = plan, widths
     mX = row_view(pX, rows, columns, x_stride, width)
     mQ = row_view(pQ, rows, (columns + 1) // 2, q_stride, q_width)
     groups, scale_rows = padded((columns + GROUP - 1) // GROUP, 4, tiles), padded(rows, 128, tiles)
-    mS = cute.make_tensor(pS, cute.make_layout(Int64(scale_rows) * groups))
+    word = Uint16 if cutlass.const_expr(share > GROUP) else Uint8  # the scales of a thread
+    mS = cute.make_tensor(cute.recast_ptr(pS, dtype=word), cute.make_layout(Int64(scale_rows) * groups))
     mG = cute.make_tensor(pG, cute.make_layout(1))
     units = Int64(scale_rows) * (groups * GROUP // share)
-    nvfp4_quantize_kernel(
-        mX, mG, mQ, mS, scale_rows, groups, tiles, share, threads, width, q_width, hardware
-    ).launch(grid=((units + threads - 1) // threads, 1, 1), block=(threads, 1, 1), stream=stream)
+    nvfp4_quantize_kernel(mX, mG, mQ, mS, scale_rows, groups, tiles, plan, widths, hardware).launch(
+        grid=((units + threads - 1) // threads, 1, 1), block=(threads, 1, 1), stream=stream
+    )
 
 
-def plan_of(rows: int, columns: int, multiprocessors: int) -> tuple[int, int]:
-    """(elements of a thread, threads of a block): small shares while no multiprocessor has two warps."""
-    return DECODE if rows * columns <= multiprocessors * 32 * DECODE[0] else PREFILL
+def plan_of(rows: int, columns: int, bits: int, place: int, tiles: int, multiprocessors: int):
+    """Small shares while no multiprocessor has two warps. `bits` of an element; scales begin at `place`."""
+    if rows * columns <= multiprocessors * 32 * DECODE[0]:
+        return DECODE
+    pairs = bits == 16 and rows >= MANY and columns % 32 == place % 2 == 0
+    return (*(PAIRS if pairs else PREFILL), TALL if tiles else 1)
 
 
-def pointers(q, scale, x, g, kind, width, q_width):
+def pointers(q, scale, x, g, kind, widths, plan):
     """The launcher's pointers, of tensors or addresses."""
-    typed = ((q, Uint8, q_width), (scale, Float8E4M3FN, 1), (x, kind, width), (g, Float32, 1))
+    scale_width = max(1, plan[0] // GROUP)
+    typed = (q, Uint8, widths[1]), (scale, Float8E4M3FN, scale_width), (x, kind, widths[0]), (g, Float32, 1)
     return [device_pointer(*t) for t in typed]
 
 
 @functools.cache
-def _compiled(dtype, columns, tiles, plan, width, q_width, capability):
+def _compiled(dtype, columns, tiles, plan, widths, capability):
     return cute.compile(
-        nvfp4_quantize_launch, *pointers(0, 0, 0, 0, ELEMENTS[dtype], width, q_width), Int32(0), Int64(0),
-        Int64(0), columns, bool(tiles), *plan, width, q_width, capability >= 100, make_fake_stream(),
+        nvfp4_quantize_launch, *pointers(0, 0, 0, 0, ELEMENTS[dtype], widths, plan), Int32(0), Int64(0),
+        Int64(0), columns, bool(tiles), plan, widths, capability >= 100, make_fake_stream(),
     )  # fmt: skip
 
 
 def compile_nvfp4_quantize(dtype, rows, columns, tiles, width=0, q_width=0, plan=None, device=NO_DEVICE):
     """The compiled launcher for these facts. Widths of 0 are the widest that `columns` allows, for x in
-    elements and for q in bytes; `plan` is (elements of a thread: 8 or 16; threads of a block)."""
+    elements and for q in bytes; `plan` as DECODE: 32 elements must divide `columns`, 1 row without tiles."""
     multiprocessors, capability = device
-    plan = plan or plan_of(rows, columns, multiprocessors)
+    plan = plan or plan_of(rows, columns, ELEMENTS[dtype].width, 0, tiles, multiprocessors)
     width = width or vector_width(ELEMENTS[dtype].width, columns)
     q_width = q_width or vector_width(8, (columns + 1) // 2, plan[0] // 2)
-    return _compiled(dtype, columns, tiles, plan, width, q_width, capability)
+    return _compiled(dtype, columns, tiles, plan, (width, q_width), capability)
 
 
 def nvfp4_quantize(
@@ -360,10 +378,10 @@ def nvfp4_quantize(
     if rows == 0 or columns == 0:
         return
     kind, device = ELEMENTS[dtype], device_facts()
-    plan = plan_of(rows, columns, device[0])
+    plan = plan_of(rows, columns, kind.width, address_of(scale), tiles, device[0])
     width = vector_width(kind.width, columns, x_stride, address_of(x) * 8 // kind.width)
     q_width = vector_width(8, (columns + 1) // 2, plan[0] // 2, q_stride, address_of(q))
     compile_nvfp4_quantize(dtype, rows, columns, tiles, width, q_width, plan, device)(
-        *pointers(q, scale, x, g, kind, width, q_width), Int32(rows), Int64(x_stride), Int64(q_stride),
-        cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),
+        *pointers(q, scale, x, g, kind, (width, q_width), plan), Int32(rows), Int64(x_stride),
+        Int64(q_stride), cuda.CUstream(torch.cuda.current_stream().cuda_stream if stream is None else stream),
     )  # fmt: skip
