@@ -1,4 +1,4 @@
-"""A token of each row in float64, by sorting: the most probable ones up to top_p, ties with them."""
+"""A token of each row by sorting whole weights, from exponentials in float64; ties with the least stay."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ def drawn(x: np.ndarray, temperature: float, top_p: float, uniform: float) -> fl
         return -1.0
     most = np.max(x[number])
     with np.errstate(invalid="ignore", divide="ignore"):
-        weights = np.where(x == most, 1.0, np.exp((x - most) / temperature))
-    weights[~number] = 0.0
+        shares = np.where(x == most, 1.0, np.exp((x - most) / temperature))
+    weights = np.rint(np.where(number, shares, 0.0) * 2.0**30).astype(np.int64)
     falling = np.sort(weights)[::-1]
-    least = falling[min(np.searchsorted(np.cumsum(falling), top_p * weights.sum()), len(x) - 1)]
-    running = np.cumsum(np.where(weights >= least, weights, 0.0))
-    target = min(uniform, 1.0 - 2.0**-40) * running[-1]
+    need = max(1, min(int(top_p * weights.sum()), int(weights.sum())))
+    least = falling[np.searchsorted(np.cumsum(falling), need)]
+    running = np.cumsum(np.where(weights >= least, weights, 0))
+    target = min(int(uniform * running[-1]), int(running[-1]) - 1)
     return float(np.searchsorted(running, target, side="right"))
 
 
