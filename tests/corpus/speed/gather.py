@@ -49,7 +49,36 @@ def gathered(
     return jobs, tokens * (2 * hidden * table.element_size() + ids.element_size())
 
 
+def bags_of(dtype: str, bags: int, most: int, hidden: int, count: int) -> tuple[dict[str, Job], int]:
+    """Whole bags with weights; torch counts the uses of rows by a launch of its own."""
+    table = torch.randn(count, hidden, device="cuda").to(TYPES[dtype])
+    ids = torch.randint(0, count, (bags, most), device="cuda")
+    weights = torch.rand(bags, most, device="cuda")
+    same, flat = weights.to(table.dtype), ids.view(-1)
+    lengths = torch.full((bags,), most, device="cuda", dtype=torch.int32)
+    uses = torch.zeros(count, device="cuda", dtype=torch.int32)
+    ones = torch.ones(bags * most, device="cuda", dtype=torch.int32)
+    out, run = torch.empty(bags, hidden, device="cuda", dtype=table.dtype), entry("embedding_bag")
+    given, facts = (out, uses, table, ids, weights, lengths), (bags, most, hidden, count, hidden, hidden)
+
+    def by_torch() -> None:
+        torch.nn.functional.embedding_bag(ids, table, per_sample_weights=same, mode="sum")
+        uses.scatter_add_(0, flat, ones)
+
+    jobs: dict[str, Job] = {
+        "ours": lambda: run(*given, *facts, dtype=dtype, ids_dtype="i64", mode="sum"),
+        "torch": by_torch,
+    }
+    return jobs, bags * (most * (hidden * table.element_size() + 16) + hidden * table.element_size())
+
+
 def rows() -> Iterator[Row]:
+    for dtype, bags, most, hidden, count in (
+        ("bf16", 16384, 32, 256, 1_000_000), ("f32", 16384, 32, 128, 1_000_000),
+        ("f16", 4096, 100, 512, 200_000),
+    ):  # fmt: skip
+        jobs, size = bags_of(dtype, bags, most, hidden, count)
+        yield Row(f"embedding_bag {dtype} {bags}x{most} of {count}x{hidden}", size, jobs)
     for dtype, tokens, hidden, vocabulary, checked, more in (
         ("bf16", 16384, 4096, 128256, False, True), ("bf16", 16384, 4096, 128256, True, False),
         ("bf16", 65536, 1024, 151936, True, True), ("bf16", 16384, 7168, 129280, False, False),

@@ -1,6 +1,6 @@
 """MXFP8, MXFP4 and NVFP4 beside torch, which has no operator for them: its compositions. See timing.py.
 
-`share 8`, `share 16`, `share 32` are launch plans: elements of a thread, in blocks of 128 or 256 threads.
+`share 16, 8 rows` is a launch plan: elements of a thread, and how many rows neighbouring threads go down.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ def jobs_of(name: str, which: str, rows: int, columns: int, many: bool) -> tuple
         "ours": lambda: run(*given, rows, columns, columns, used, *facts.values(), dtype=name),
         "torch": lambda: composed(x, which, g, middles),
     }
-    shares = (8, 16) if which == "nvfp4" else (8, 16, 32)
-    for plan in [(share, threads) for share in shares for threads in (128, 256)] if many else []:
+    for plan in [(share, 128, tall) for share in (8, 16, 32) for tall in (1, 8)] if many else []:
         job = planned(kind, given, name, rows, columns, bits, facts, plan)
-        jobs[f"share {plan[0]}, {plan[1]} threads"] = job
+        jobs[f"share {plan[0]}, {plan[2]} rows"] = job
     if many and name == "bf16":
         fast = torch.compile(composed)
         jobs["torch.compile"] = lambda: fast(x, which, g, middles)
@@ -74,9 +73,11 @@ def planned(
     compiled = getattr(module, f"compile_{kind}")(
         name, rows, columns, **facts, width=width, q_width=q_width, plan=plan, device=module.device_facts()
     )
-    code = module.Float8E4M3FN if kind == "nvfp4_quantize" else module.Uint8
-    typed = ((module.Uint8, q_width), (code, 1), (element, width), (module.Float32, 1))
-    pointers = [module.device_pointer(t, *how) for t, how in zip(given, typed, strict=False)]
+    if kind == "nvfp4_quantize":
+        pointers = module.pointers(*given, element, (width, q_width), plan)
+    else:
+        typed = ((module.Uint8, q_width), (module.Uint8, 1), (element, width))
+        pointers = [module.device_pointer(t, *how) for t, how in zip(given, typed, strict=True)]
 
     def job() -> None:
         stream = module.cuda.CUstream(torch.cuda.current_stream().cuda_stream)
@@ -85,7 +86,33 @@ def planned(
     return job
 
 
+def back_of(name: str, rows: int, columns: int, tiles: int) -> tuple[dict[str, Job], int]:
+    """NVFP4 codes as numbers again; torch looks them up in a table, with scales by rows."""
+    q = torch.randint(0, 256, (rows, columns // 2), device="cuda", dtype=torch.uint8)
+    places = -(-rows // 128) * 128 * -(-columns // 64) * 4
+    codes = torch.randint(0, 120, (places,), device="cuda", dtype=torch.uint8)
+    factor, out = (
+        torch.full((1,), 0.002, device="cuda"),
+        torch.empty(rows, columns, device="cuda").to(TYPES[name]),
+    )
+    numbers = torch.tensor((0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6), device="cuda")
+    run, groups = entry("nvfp4_dequantize"), codes[: rows * columns // 16].view(torch.float8_e4m3fn)
+
+    def composed() -> None:
+        pairs = torch.stack((q & 15, q >> 4), -1).view(rows, -1, 16).int()
+        out.copy_((numbers[pairs] * (groups.float() * factor).view(rows, -1, 1)).view(rows, columns))
+
+    jobs: dict[str, Job] = {
+        "ours": lambda: run(out, q, codes, factor, rows, columns, columns, columns // 2, tiles, dtype=name),
+        "torch": composed,
+    }
+    return jobs, rows * columns * (8 + 16 * out.element_size() + 1) // 16
+
+
 def rows() -> Iterator[Row]:
+    for name, count, columns in (("bf16", 16384, 4096), ("bf16", 16384, 7168), ("f32", 8192, 7168)):
+        jobs, size = back_of(name, count, columns, 1)
+        yield Row(f"nvfp4_dequantize {name} {count}x{columns}", size, jobs)
     for which in FORMATS:
         for name, count, columns in (("bf16", 16384, 4096), ("bf16", 16384, 7168), ("f32", 8192, 7168)):
             jobs, size = jobs_of(name, which, count, columns, True)
@@ -96,3 +123,5 @@ def rows() -> Iterator[Row]:
         for which in FORMATS:
             jobs, size = jobs_of("bf16", which, tokens, 4096, False)
             yield Row(f"{which} bf16 {tokens}x4096", size, jobs, decode=True)
+        jobs, size = back_of("bf16", tokens, 4096, 0)
+        yield Row(f"nvfp4_dequantize bf16 {tokens}x4096", size, jobs, decode=True)

@@ -122,7 +122,7 @@ def combine_jobs(
 
     jobs: dict[str, Job] = {"ours": lambda: run(*arguments, dtype=name), "torch": composed}
     if tokens >= 4096:
-        for plan in ((64, 1), (128, 1), (256, 1), (64, 2), (128, 2)):
+        for plan in ((128, 1, top_k), (64, 2, top_k), (64, 2, 1), (32, 4, 1), (32, 4, 2)):
             jobs[f"plan {plan}"] = partial(planned("combine", plan=plan), *arguments, dtype=name)
     if tokens == 4096 and share == 1:
         jobs["torch.compile"] = torch.compile(composed)

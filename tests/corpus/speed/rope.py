@@ -79,7 +79,57 @@ def jobs_of(
     return jobs, size + tokens * positions.itemsize + min(tokens, POSITIONS) * rotary * angles.itemsize
 
 
+def append_jobs(cache: str, tokens: int) -> tuple[dict[str, Job], int]:
+    """Rotation of Q and K and the append of K and V in one launch, and in two; 32 + 8 heads of 128, bf16, a
+    cache of twice as many slots."""
+    q_heads, kv_heads, head, block_size = 32, 8, 128, 16
+    blocks = -(-2 * tokens // block_size)
+    code = torch.float8_e4m3fn if cache == "e4m3" else torch.bfloat16
+    qkv = torch.randn(tokens, q_heads + 2 * kv_heads, head, device="cuda").bfloat16()
+    q, key, value = qkv[:, :q_heads], qkv[:, q_heads:-kv_heads], qkv[:, -kv_heads:]
+    caches = torch.zeros(2, blocks * block_size, kv_heads, head, device="cuda").to(code)
+    scales = [torch.full((1,), 0.02, device="cuda") for _ in range(2)]
+    slots = torch.randperm(blocks * block_size, device="cuda")[:tokens]
+    positions, angles = torch.arange(tokens, device="cuda") % POSITIONS, table_of(head, torch.float32)
+    fused, rope, append = entry("rope_kv_append"), entry("rope"), entry("kv_cache_append")
+    stride, block_stride = qkv.stride(0), block_size * kv_heads * head
+    kinds = {"dtype": "bf16", "cache": cache, "slots_dtype": "i64"}
+    turning = {"table_dtype": "f32", "positions_dtype": "i64"}
+
+    def ours() -> None:
+        fused(
+            q, key, value, *caches, positions, angles, slots, *scales, False, False, tokens, q_heads,
+            kv_heads, head, head, block_size, stride, stride, stride, block_stride, **kinds, **turning,
+        )  # fmt: skip
+
+    def two_launches() -> None:
+        numbers = (tokens, q_heads, kv_heads, head, head, stride, stride)
+        rope(q, key, positions, angles, False, *numbers, dtype="bf16", **turning)
+        numbers = (tokens, kv_heads, head, block_size, stride, stride, block_stride)
+        append(key, value, *caches, slots, *scales, False, *numbers, **kinds)
+
+    def by_torch() -> None:
+        both = turned(qkv[:, :-kv_heads], angles[positions], head, False)
+        q.copy_(both[:, :q_heads])
+        for rows, into, scale in zip((both[:, q_heads:], value), caches, scales, strict=True):
+            if cache == "e4m3":
+                codes = (rows.float() * (1.0 / scale)).clamp(-448, 448).to(code)
+                into.view(torch.uint8).index_copy_(0, slots, codes.view(torch.uint8))
+            else:
+                into.index_copy_(0, slots, rows)
+
+    size = tokens * head * (2 * q_heads * 2 + 2 * kv_heads * (2 + code.itemsize)) + 16 * tokens
+    return {"ours": ours, "two launches": two_launches, "torch": by_torch}, (
+        size + min(tokens, POSITIONS) * head * 4
+    )
+
+
 def rows() -> Iterator[Row]:
+    for cache in ("same", "e4m3"):
+        for tokens in (16384, 1, 8, 64):
+            jobs, size = append_jobs(cache, tokens)
+            what = f"rope_kv_append bf16 {cache} {tokens}x(32+8)x128"
+            yield Row(what, size, jobs, decode=tokens < 100)
     for norm in (False, True):
         what = "qk_norm_rope" if norm else "rope"
         for name, tokens, qh, kh, head, rotary, interleaved, table, more in (
