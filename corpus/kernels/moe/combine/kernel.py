@@ -7,14 +7,14 @@ slots (tokens, top_k) i32 are rows of y, or -1 where an expert is not on this GP
 residual (a shared expert's output, say; not read without `add_residual`) and out have `tokens` rows,
 `out_stride` elements apart. y, residual and out are bf16, fp16 or fp32; sums are fp32, in the order of k.
 
-Algorithm: a block owns a chunk of a token's row, a thread one or two accesses of it, once for each expert:
+Algorithm: a block owns a chunk of a token's row, a thread one or four accesses of it, once for each expert:
 
     slots (top_k) ─→ rows s0 s1 s2 …          chunk     0 | 1 | 2 …     blocks of one token are neighbours
     gY (1, chunk) of row s_k ─128 bits→ rY[k] ─→ Σ w_k · rY[k] in fp32 ─128 bits→ gO (1, chunk)
 
-All loads of a thread are under way before the first is used: with two accesses that covers the latency of
-rows of which most slots are -1. A slot of -1 is a predicate, so that its
-row costs no traffic. top_k, hidden and add_residual are compile-time constants.
+Few tokens: all loads of a thread are under way before the first is used. Many: one row after the other, four
+accesses of it at a time, and a row whose slot is -1 costs a test; registers that would wait for such rows
+belong to more blocks instead. top_k, hidden and add_residual are compile-time constants.
 
 Units: strides in elements. Traffic: a row of y for each slot that is not -1, the residual, and out.
 Source of the technique: unpermute kernels of inference engines (a block a token), split over the row as well.
@@ -138,8 +138,9 @@ def device_facts() -> tuple[int, int]:
 # -- end of device_facts
 
 
-# (threads of a block, accesses of each row that a thread has) from FULL warps of one access a multiprocessor
-PREFILL, FULL = (64, 2), 16
+# (threads of a block, accesses of each row that a thread has, rows loaded together), from FULL warps of one
+# access a multiprocessor
+PREFILL, FULL = (32, 4, 1), 32
 
 
 @cute.kernel
@@ -155,7 +156,7 @@ def combine_kernel(
 ):
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    (threads, each), element = plan, mO.element_type
+    (threads, each, together), element = plan, mO.element_type
     hidden, top_k, span = mO.shape[1], mS.shape[1], threads * width * each
     chunks = (hidden + span - 1) // span
     token, chunk = block // chunks, block % chunks
@@ -171,19 +172,23 @@ def combine_kernel(
         rS[k], rW[k] = mS[token, k], mW[token, k]
     if cutlass.const_expr(add_residual):
         residual = [load_if(tXgR[None, None, j], inside[j]) for j in range(each)]
-    rows = []
-    for k in cutlass.range_constexpr(top_k):
-        tXgY = mine.partition_S(cute.local_tile(mY, tile, (rS[k], chunk)))
-        rows.append([load_if(tXgY[None, None, j], rS[k] >= 0 and inside[j]) for j in range(each)])
+    rSums = [cute.make_fragment_like(tXgO[None, None, 0], Float32) for _ in range(each)]
+    for rSum in rSums:
+        rSum.fill(0.0)
+    for first in cutlass.range_constexpr(0, top_k, together):
+        wave = range(first, min(first + together, top_k))
+        if functools.reduce(cutlass.max, [rS[k] for k in wave]) >= 0:  # the same for all of a block
+            rows = {}
+            for k in wave:
+                tXgY = mine.partition_S(cute.local_tile(mY, tile, (rS[k], chunk)))
+                rows[k] = [load_if(tXgY[None, None, j], rS[k] >= 0 and inside[j]) for j in range(each)]
+            for k in wave:
+                if rS[k] >= 0:  # an infinite weight times the zero in a row's place would be a NaN
+                    for rSum, rY in zip(rSums, rows[k], strict=True):
+                        rSum.store(rSum.load() + rW[k] * rY.load().to(Float32))
 
     for j in cutlass.range_constexpr(each):
-        tXrO = cute.make_fragment_like(tXgO[None, None, j])
-        rSum = cute.make_fragment_like(tXrO, Float32)
-        rSum.fill(0.0)
-        for k in cutlass.range_constexpr(top_k):
-            if rS[k] >= 0:  # the same for all of a block; an infinite weight times zero would be a NaN
-                rSum.store(rSum.load() + rW[k] * rows[k][j].load().to(Float32))
-        total = rSum.load()
+        tXrO, total = cute.make_fragment_like(tXgO[None, None, j]), rSums[j].load()
         if cutlass.const_expr(add_residual):
             total = total + residual[j].load().to(Float32)
         tXrO.store(total.to(element))
@@ -233,12 +238,12 @@ def compile_combine(
 ):
     """The compiled launcher for these facts. `width`: elements of an access, 0 for the widest that `hidden`
     allows; `choice_width`: slots or weights of an access; `plan` is (threads of a block, accesses of each row
-    that a thread has), what suits the work where it is not given."""
+    that a thread has, rows loaded together), what suits the work where it is not given."""
     multiprocessors, capability = device
     width = width or vector_width(ELEMENTS[dtype].width, hidden)
     if not plan:
         warps = tokens * -(-hidden // (32 * width))
-        plan = (32 * warps_of_block(warps, multiprocessors), 1)
+        plan = (32 * warps_of_block(warps, multiprocessors), 1, top_k)
         if warps >= FULL * multiprocessors:
             plan = PREFILL
     return _compiled(dtype, top_k, hidden, width, choice_width, plan, bool(add_residual), capability)
