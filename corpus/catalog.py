@@ -87,6 +87,8 @@ def entry_of(text: str, path: Path) -> Entry:
         raise CorpusError([told]) from e
     except ValidationError as e:
         raise CorpusError([_problem(path, err) for err in e.errors()]) from e
+    except (ValueError, RecursionError) as e:  # a number of thousands of digits, thousands of brackets
+        raise CorpusError([Problem("CP5001", path, f"can't be read: {e}")]) from e
 
 
 def unreadable(path: Path) -> list[Problem]:
@@ -108,9 +110,13 @@ def _problem(path: Path, err: object) -> Problem:
 
 
 def folders(root: Path = KERNELS) -> Iterator[Path]:
-    """Folders of entries, in order of family and id."""
-    for family in sorted(p for p in root.glob("*") if p.is_dir() and p.name != "__pycache__"):
-        yield from sorted(p for p in family.glob("*") if p.is_dir() and p.name != "__pycache__")
+    """Folders of entries, in order of family and id; not those that editors and Python leave there."""
+    for family in _below(root):
+        yield from _below(family)
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob("[!.]*") if p.is_dir() and p.name != "__pycache__")
 
 
 def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 # Licences whose text may be kept in a project under Apache-2.0.
 LICENCES = ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "ISC", "CC0-1.0")
-# What families and ids may be called.
-NAME = r"^[a-z][a-z0-9_]*$"
-Line = Annotated[str, Field(min_length=1, max_length=200)]
+# What families and ids may be called. `id__variant` is a folder: with no `__` in an id it is one variant's.
+NAME = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
+# No line break, and nothing that a terminal obeys: lines are printed as they are.
+Line = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
 class Strict(BaseModel):
@@ -51,8 +52,8 @@ class Proof(Strict):
     device: str
     status: Literal["PASSED"]
     variants: list[str]
-    mutation: float | None = None
-    ratio: float | None = None
+    mutation: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    ratio: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     hashes: dict[str, str]
 
 

@@ -366,6 +366,6 @@ def _placed(name: str, hint: str) -> tuple[str, str]:
 
     family, _, id_ = name.partition("/")
     if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, id_)):
-        words = "not FAMILY/ID, each a lower-case word of letters, digits and _"
+        words = "not FAMILY/ID, each a lower-case word of letters, digits and single _ between them"
         raise typer.BadParameter(f"{name!r} is {words}", param_hint=hint)
     return family, id_

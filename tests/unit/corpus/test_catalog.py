@@ -192,3 +192,47 @@ def test_every_code_has_a_page() -> None:
 def test_a_page_that_shows_how_to_prove_judges_changed_kernels() -> None:
     shown = [m for p in PAGES.glob("*.md") for m in re.findall(r"-m verify DIR[^`]*", p.read_text("utf-8"))]
     assert shown == ["-m verify DIR --mutate"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("schema = 1", "schema = " + "9" * 5000, "CP5001: can't be read: Exceeds the limit"),
+        ("schema = 1", "x = " + "[" * 5000, "CP5001: can't be read: maximum recursion depth"),
+        ('"Doubles a vector"', '"Doubles\\na vector"', "CP5001: summary: String should match"),
+        ('"Doubles a vector"', '"\\u001b[31mDoubles"', "CP5001: summary: String should match"),
+        ('id = "twice"', 'id = "twi__ce"', "CP5001: id: String should match"),
+        ('family = "toys"', 'family = "toys_"', "CP5001: family: String should match"),
+    ],
+)
+def test_what_no_entry_can_say_is_told_and_stops_no_other(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    broken = write_entry(tmp_path, entry=ENTRY.replace(old, new))
+    shutil.copytree(broken, tmp_path / "arts/thrice")
+    text = ENTRY.replace('"toys"', '"arts"').replace('"twice"', '"thrice"')
+    (tmp_path / "arts/thrice/entry.toml").write_text(text)
+    items, problems = load(tmp_path)
+    assert [i.entry.id for i in items] == ["thrice"]
+    assert len(problems) == 1 and f"{broken}/entry.toml: {told}" in str(problems[0])
+
+
+@pytest.mark.parametrize(
+    "line", ["mutation = nan", "mutation = 1.5", "mutation = -1", "ratio = nan", "ratio = inf", "ratio = 0"]
+)
+def test_a_recorded_number_that_can_not_be_is_told(tmp_path: Path, line: str) -> None:
+    folder = write_entry(tmp_path)
+    record(load_item(folder), proof(folder))
+    place = folder / "entry.toml"
+    name = line.partition(" ")[0]
+    place.write_text(place.read_text().replace("mutation = 0.97", line))
+    with pytest.raises(CorpusError, match=rf"CP5001: verified.0.{name}: Input should be"):
+        load_item(folder)
+
+
+def test_what_editors_leave_behind_is_no_entry(tmp_path: Path) -> None:
+    write_entry(tmp_path)
+    (tmp_path / "toys/.ipynb_checkpoints").mkdir()
+    (tmp_path / ".git/hooks").mkdir(parents=True)
+    items, problems = load(tmp_path)
+    assert [i.entry.id for i in items] == ["twice"] and problems == []
