@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import datetime
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
 from corpus.entry import Proof, Variant
 from corpus.expand import expand, spec_of
-from corpus.inline import BLOCKS, check_inlined, load_blocks, with_blocks
+from corpus.inline import BLOCKS, check_inlined, load_blocks, parsed, with_blocks
 from corpus.problem import CorpusError, Problem
 from corpus.proof import record
 from corpus.proof import write as write_file
@@ -91,7 +90,7 @@ def renew(items: Iterable[Item]) -> Iterator[tuple[Item, bool, list[Problem]]]:
     for item in items:
         path, before = item.folder / KERNEL, item.text(KERNEL)
         try:
-            ast.parse(before)
+            parsed(before)
             after = with_blocks(before, blocks)
         except (SyntaxError, ValueError):
             yield item, False, check_inlined(path, before, blocks)
