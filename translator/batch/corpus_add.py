@@ -28,7 +28,7 @@ from corpus.catalog import (
 from corpus.entry import LICENCES, NAME, Entry
 from corpus.inline import inlined
 from corpus.problem import CorpusError, Problem
-from corpus.proof import write
+from corpus.proof import quoted, write
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import SECTIONS, check_style
 from translator.batch.corpus_check import LEAST_SCORE, ratios_of, score_of, survivors
@@ -201,9 +201,9 @@ def notes(target: Path, name: str) -> str:
 def entry_text(wanted: Wanted, blocks: list[str], dtypes: list[str]) -> str:
     """A first entry.toml; what only a person can say is asked for by TODO."""
     return f"""schema = 1
-id = {_quoted(wanted.id)}
-family = {_quoted(wanted.family)}
-summary = {_quoted(wanted.summary)}
+id = {quoted(wanted.id)}
+family = {quoted(wanted.family)}
+summary = {quoted(wanted.summary)}
 idioms = ["TODO"]
 teaches = ["TODO"]
 dtypes = {json.dumps(dtypes or ["f32"])}
@@ -214,19 +214,14 @@ blocks = {json.dumps(blocks)}
 lessons = []
 
 [provenance]
-origin = {_quoted(wanted.origin)}
-license = {_quoted(wanted.license)}
+origin = {quoted(wanted.origin)}
+license = {quoted(wanted.license)}
 technique = "TODO"
 
 [[variant]]
 name = "all"
 values = {{}}
 """
-
-
-def _quoted(text: str) -> str:
-    """A string of TOML, which has no pairs of surrogates, and no DEL as it is."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _diff(made: Path, at: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ from corpus.codes import CODES
 from corpus.entry import Proof
 from corpus.expand import expand, spec_of
 from corpus.problem import CorpusError
-from corpus.proof import MARKER, record
+from corpus.proof import MARKER, record, with_proof
 from verify.spec_file import load_spec
 
 PAGES = Path(__file__).resolve().parents[3] / "corpus/pages"
@@ -177,6 +178,59 @@ def test_proofs_of_devices_stand_side_by_side_and_old_ones_go(tmp_path: Path) ->
     (folder / "kernel.py").write_text("changed\n")
     record(load_item(folder), proof(folder))
     assert [p.device for p in load_item(folder).entry.verified] == ["emulator"]
+
+
+def test_a_proof_that_another_process_wrote_meanwhile_stays(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    before = load_item(folder)
+    record(load_item(folder), proof(folder, "NVIDIA H200"))
+    record(before, proof(folder))
+    assert [p.device for p in load_item(folder).entry.verified] == ["NVIDIA H200", "emulator"]
+
+
+def test_what_people_wrote_is_never_lost_to_a_proof(tmp_path: Path) -> None:
+    by_hand = f'{ENTRY}\n{MARKER}\n\n[[variant]]\nname = "bf16"\nvalues = {{ dtype = "bf16" }}\n'
+    above = ENTRY + with_proof("", [proof(write_entry(tmp_path), "another")]).replace(MARKER, "")
+    for text in (by_hand, above):
+        folder = write_entry(tmp_path, entry=text)
+        with pytest.raises(CorpusError, match=r"entry\.toml: CP5001: proofs stand below"):
+            record(load_item(folder), proof(folder))
+        assert (folder / "entry.toml").read_text() == text
+    folder = write_entry(tmp_path, entry=ENTRY.replace('"Doubles a vector"', f'"{MARKER}"'))
+    record(load_item(folder), proof(folder))
+    assert load_item(folder).entry.summary == MARKER and load_item(folder).proof() is not None
+
+
+def test_an_entry_that_changed_meanwhile_gets_no_proof(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    before, made = load_item(folder), proof(folder)
+    text = ENTRY.replace('dtype = "f16"', 'dtype = "bf16"')
+    (folder / "entry.toml").write_text(text)
+    with pytest.raises(CorpusError, match="twice: CP5005: changed while it was judged"):
+        record(before, made)
+    assert (folder / "entry.toml").read_text() == text
+
+
+def test_a_device_may_be_called_anything(tmp_path: Path) -> None:
+    folder = write_entry(tmp_path)
+    record(load_item(folder), proof(folder, 'GPU "\U0001d465" \\ \x7f'))
+    assert load_item(folder).proofs()[0].device == 'GPU "\U0001d465" \\ \x7f'
+
+
+def test_a_disk_that_is_full_is_told_of_the_entry_s_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_entry(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        record(load_item(folder), proof(folder))
+    assert told.value.filename == str(folder / "entry.toml")
+    assert (folder / "entry.toml").read_text() == ENTRY
+    assert [p.name for p in folder.iterdir() if p.name.startswith(".")] == []
 
 
 def test_every_code_has_a_page() -> None:
