@@ -31,7 +31,7 @@ from corpus.problem import CorpusError, Problem
 from corpus.proof import quoted, write
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import SECTIONS, check_style
-from translator.batch.corpus_check import LEAST_SCORE, ratios_of, score_of, survivors
+from translator.batch.corpus_check import LEAST_SCORE, ratios_of, score_of, survivors, unscored
 from verify.certificate import CertificateError, read_certificate
 from verify.run import hashes
 from verify.spec import Spec
@@ -130,7 +130,7 @@ def _judge(target: Path, verdict: Verdict) -> list[Problem]:
     problems = []
     share, ratios = score_of(verdict), ratios_of(verdict)
     if share is None:
-        problems.append(Problem("CP5007", target, "was verified without --mutate"))
+        problems.append(Problem("CP5007", target, unscored(verdict)))
     elif share < LEAST_SCORE:
         words = f"{share:.2f} of the changed kernels are turned away: {', '.join(survivors(verdict))}"
         problems.append(Problem("CP5007", target, words))

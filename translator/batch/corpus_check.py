@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from corpus.proof import write as write_file
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import check_block, check_style
 from verify.certificate import CertificateError, read_certificate
+from verify.facts import MutationFacts
 from verify.options import Options
 from verify.run import verify_targets
 from verify.verdict import Status, Verdict
@@ -136,76 +138,121 @@ def take(checked: list[Checked], folder: Path, write: bool = True) -> None:
             except CertificateError as e:
                 c.problems.append(Problem("CP5005", place, str(e)))
                 continue
-            verdicts.append(verdict)
+            # It is of the variant where it lies; the name that it was verified by may be any.
+            verdicts.append(verdict.model_copy(update={"target": str(place)}))
         if not c.problems:
             conclude(c, verdicts, write)
 
 
-def _variant(item: Item, target: Path) -> Variant:
-    return next(v for v in item.entry.variant if target.name.rpartition("__")[2] == v.name)
+def _variant(item: Item, target: Path) -> Variant | None:
+    """The variant whose folder this is."""
+    name = target.name.removeprefix(f"{item.entry.id}__")
+    return next((v for v in item.entry.variant if name == v.name), None)
 
 
-def _unfit(item: Item, target: Path, verdict: Verdict) -> str:
-    """Why a verdict is not about this entry as it is, or ""."""
-    variant = _variant(item, target)
+def _unfit(item: Item, variant: Variant, verdict: Verdict) -> str:
+    """Why a verdict is not about this variant as it is, or is about a part of it, or ""."""
     for key, name in _FILES.items():
         data = spec_of(item, variant).encode() if key == "spec" else (item.folder / name).read_bytes()
         if verdict.hashes.get(key) != hashlib.sha256(data).hexdigest():
             return f"the verdict is about another {name}"
+    if verdict.asked is not None and verdict.asked.cases:
+        return f"the verdict is about the cases {', '.join(verdict.asked.cases)} alone"
     return ""
 
 
 def conclude(c: Checked, verdicts: list[Verdict], write: bool = True) -> None:
-    """Judge an entry by the verdicts of its variants, and record the proof where nothing is wrong:
-    CP5005 to CP5008. Verdicts without a score are enough where a recorded proof of the same files has one, of
-    any device: on a GPU changed kernels are not judged again."""
-    names = [v.name for v in c.item.entry.variant]
-    verdicts = sorted(verdicts, key=lambda v: names.index(Path(v.target).name.rpartition("__")[2]))
-    had = {p.device: p.mutation for p in c.item.proofs() if p.mutation is not None}
-    unscored = {v.name for v in c.item.entry.mutated()}
-    scores, ratios, devices = [], [], set[str]()
-    for verdict in verdicts:
-        place = Path(verdict.target)
-        if why := _unfit(c.item, place, verdict):  # made elsewhere, or changed while it ran
-            c.problems.append(Problem("CP5005", place, why))
-            continue
-        if verdict.status is not Status.PASSED:
-            words = f"{place.name}: {verdict.status}: {verdict.proven}"
-            code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
-            c.problems.append(Problem(code, c.item.folder, words))
-            continue
-        devices.add(device_of(verdict))
-        if (share := score_of(verdict, c.item.entry.same)) is not None:
-            scores.append(share)
-            c.apart += len(survivors(verdict)) - len(survivors(verdict, c.item.entry.same))
-            unscored.discard(_variant(c.item, place).name)
-            if share < LEAST_SCORE:
-                through = ", ".join(survivors(verdict, c.item.entry.same))
-                words = f"{place.name}: only {share:.2f} of the changed kernels are turned away: {through}"
-                c.problems.append(Problem("CP5007", c.item.folder, words))
-        elif _variant(c.item, place).name in unscored and not had:
-            c.problems.append(Problem("CP5007", c.item.folder, f"{place.name}: {_unscored(verdict)}"))
-        for ratio in ratios_of(verdict):
-            ratios.append(ratio)
-            if ratio < LEAST_RATIO:
-                words = f"{place.name}: {ratio:.3f} of its CUDA twin's speed"
-                c.problems.append(Problem("CP5008", c.item.folder, words))
+    """Judge an entry by the verdicts of its variants, each in or from a folder called as the variant's, and
+    record the proof where nothing is wrong: CP5005 to CP5008.
+
+    Verdicts without a score are enough where a recorded proof of the same files has one, of any device: on a
+    GPU changed kernels are not judged again. Nor does a proof lose its ratio to verdicts without times."""
+    try:
+        _conclude(c, verdicts, write)
+    except CorpusError as e:  # the entry changed meanwhile, and is not what it was
+        c.problems += e.problems
+    except FileNotFoundError as e:
+        c.problems.append(Problem("CP5002", c.item.folder, f"no {Path(e.filename or '').name}"))
+    if c.problems:
+        c.proof = None
+
+
+def _conclude(c: Checked, verdicts: list[Verdict], write: bool) -> None:
+    now, had = c.item.hashes(), c.item.proofs()  # before verdicts are compared with the files
+    of = {
+        v.name: [w for w in verdicts if _variant(c.item, Path(w.target)) is v] for v in c.item.entry.variant
+    }
+    seen = _Seen({v.name for v in c.item.entry.mutated()}, set(of))
+    for variant in c.item.entry.variant:
+        if len(of[variant.name]) != 1:
+            words = f"{c.item.entry.id}__{variant.name}: {len(of[variant.name]) or 'no'} verdicts"
+            c.problems.append(Problem("CP5005", c.item.folder, words))
+        for verdict in of[variant.name]:
+            _judge(c, variant, verdict, seen, any(p.mutation is not None for p in had))
+    if len(seen.devices) > 1:
+        words = f"verdicts of several devices, {', '.join(sorted(seen.devices))}: one proof is of one device"
+        c.problems.append(Problem("CP5005", c.item.folder, words))
     if c.problems:
         return
-    device = devices.pop()
-    # Part of the changed kernels gives no score of the entry, and none must not take away what was found.
-    score = had.get(device) if unscored else round(min(scores), 4)
+    (device,) = seen.devices
+    old = {p.device: (p.mutation, p.ratio) for p in had}.get(device, (None, None))
+    # Part of the changed kernels gives no score of the entry, and none must not take away what was found: so
+    # it is with times.
+    score = old[0] if seen.unscored else round(min(seen.scores), 4)
+    ratio = old[1] if seen.untimed else round(min(seen.ratios), 3)
     c.proof = Proof(
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         device=device,
         status="PASSED",
-        variants=names,
+        variants=list(of),
         mutation=score,
-        ratio=round(min(ratios), 3) if ratios else None,
-        hashes=c.item.hashes(),
+        ratio=ratio,
+        hashes=now,
     )
     if write:
         record(c.item, c.proof)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the verdicts of an entry say together, and of which variants they say nothing."""
+
+    unscored: set[str]
+    untimed: set[str]
+    scores: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    devices: set[str] = field(default_factory=set)
+
+
+def _judge(c: Checked, variant: Variant, verdict: Verdict, seen: _Seen, scored: bool) -> None:
+    """One variant's verdict: what it adds, what is wrong. `scored`: a recorded proof has a score."""
+    place, known = Path(verdict.target), c.item.entry.same
+    if why := _unfit(c.item, variant, verdict):  # made elsewhere, or changed while it ran
+        c.problems.append(Problem("CP5005", place, why))
+        return
+    if verdict.status is not Status.PASSED:
+        words = f"{place.name}: {verdict.status}: {verdict.proven}"
+        code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
+        c.problems.append(Problem(code, c.item.folder, words))
+        return
+    seen.devices.add(device_of(verdict))
+    if (share := score_of(verdict, known)) is not None:
+        seen.scores.append(share)
+        c.apart += len(survivors(verdict)) - len(survivors(verdict, known))
+        seen.unscored.discard(variant.name)
+        if share < LEAST_SCORE:
+            through = ", ".join(survivors(verdict, known))
+            words = f"{place.name}: only {share:.2f} of the changed kernels are turned away: {through}"
+            c.problems.append(Problem("CP5007", c.item.folder, words))
+    elif variant.name in seen.unscored and not scored:
+        c.problems.append(Problem("CP5007", c.item.folder, f"{place.name}: {unscored(verdict)}"))
+    ratios = ratios_of(verdict)
+    seen.untimed -= {variant.name} if ratios else set()
+    for ratio in ratios:
+        seen.ratios.append(ratio)
+        if not LEAST_RATIO <= ratio < math.inf:  # nor is it for NaN
+            words = f"{place.name}: {ratio:.3f} of its CUDA twin's speed"
+            c.problems.append(Problem("CP5008", c.item.folder, words))
 
 
 def device_of(verdict: Verdict) -> str:
@@ -219,10 +266,10 @@ def device_of(verdict: Verdict) -> str:
 
 
 def score_of(verdict: Verdict, same: Iterable[str] = ()) -> float | None:
-    """The share of changed kernels turned away, those that are known to change nothing apart."""
-    parity = verdict.stage("parity")
-    mutation = parity.parity.mutation if parity is not None and parity.parity is not None else None
-    if mutation is None:
+    """The share of changed kernels turned away, those that are known to change nothing apart; none where only
+    a number of them was asked for."""
+    mutation = _mutation(verdict)
+    if mutation is None or _too_few(verdict, mutation):
         return None
     known = set(same)
     survived = sum(m.fate == "survived" and m.what not in known for m in mutation.mutants)
@@ -230,19 +277,35 @@ def score_of(verdict: Verdict, same: Iterable[str] = ()) -> float | None:
     return mutation.killed / counted if counted else None
 
 
-def _unscored(verdict: Verdict) -> str:
-    """Why a verdict has no score, in words."""
+def _mutation(verdict: Verdict) -> MutationFacts | None:
     parity = verdict.stage("parity")
-    judged = parity is not None and parity.parity is not None and parity.parity.mutation is not None
-    return "none of its changed kernels could be judged" if judged else "was verified without --mutate"
+    return parity.parity.mutation if parity is not None and parity.parity is not None else None
+
+
+def _too_few(verdict: Verdict, mutation: MutationFacts) -> bool:
+    """Whether a number of changed kernels was asked for, which may be one, and there are more."""
+    number = isinstance(verdict.asked.mutate, int) if verdict.asked is not None else False
+    return number and len(mutation.mutants) < mutation.available
+
+
+def unscored(verdict: Verdict) -> str:
+    """Why a verdict has no score, in words."""
+    mutation = _mutation(verdict)
+    if mutation is None:
+        return "was verified without --mutate"
+    if _too_few(verdict, mutation):
+        of = f"{len(mutation.mutants)} of {mutation.available}"
+        return f"{of} changed kernels are too few: --mutate goes without a number"
+    return "none of its changed kernels could be judged"
 
 
 def survivors(verdict: Verdict, same: Iterable[str] = ()) -> list[str]:
     """What got through, in words, apart from what is known to change nothing."""
-    parity = verdict.stage("parity")
-    assert parity is not None and parity.parity is not None and parity.parity.mutation is not None
-    known, mutants = set(same), parity.parity.mutation.mutants
-    return [f"line {m.line}: {m.what}" for m in mutants if m.fate == "survived" and m.what not in known]
+    mutation, known = _mutation(verdict), set(same)
+    assert mutation is not None
+    return [
+        f"line {m.line}: {m.what}" for m in mutation.mutants if m.fate == "survived" and m.what not in known
+    ]
 
 
 def ratios_of(verdict: Verdict) -> list[float]:

@@ -10,34 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_verdicts import mutation, verdict_of, write_verdict
-from small_entry import KERNEL, write_blocks, write_entry
+from made_verdicts import concluded, mutation, verdict_of, write_verdict
+from small_entry import KERNEL
 
 import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
-from corpus.inline import load_blocks, with_blocks
+from corpus.inline import load_blocks
 from corpus.problem import Problem
 from translator.batch.corpus_documents import ShowDocument
 from translator.cli.main import run as cuteport
 from translator.documents import schema_of
 from verify.options import Options
 from verify.verdict import Status, Verdict
-
-
-@pytest.fixture
-def item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Item:
-    blocks = load_blocks(write_blocks(tmp_path / "blocks"))
-    monkeypatch.setattr(check, "load_blocks", lambda: blocks)
-    folder = write_entry(tmp_path / "kernels", kernel=with_blocks(KERNEL, blocks))
-    monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(folder)], []))
-    return load_item(folder)
-
-
-def concluded(item: Item, into: Path, *given: dict[str, Any]) -> check.Checked:
-    checked = check.Checked(item)
-    targets = list(check.expand_all([item], into))
-    check.conclude(checked, [verdict_of(t, **g) for t, g in zip(targets, given, strict=True)])
-    return checked
 
 
 def test_passed_verdicts_are_recorded_with_the_least_of_all_variants(item: Item, tmp_path: Path) -> None:
