@@ -18,6 +18,7 @@ from corpus.proof import record
 from corpus.proof import write as write_file
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import check_block, check_style
+from translator.batch.corpus_specs import check_specs
 from verify.certificate import CertificateError, read_certificate
 from verify.facts import MutationFacts
 from verify.options import Options
@@ -48,11 +49,7 @@ def examine(items: Iterable[Item]) -> list[Checked]:
     for item in items:
         problems = check_style(item)
         problems += check_inlined(item.folder / KERNEL, item.text(KERNEL), blocks)
-        for variant in item.entry.variant:
-            try:
-                spec_of(item, variant)
-            except CorpusError as e:
-                problems += e.problems
+        problems += check_specs(item)
         found.append(Checked(item, problems))
     examine_alike([c for c in found if not c.problems])
     return found

@@ -58,7 +58,7 @@ def test_changed_kernels_are_judged_in_the_first_variant_or_where_an_entry_says(
 def test_two_of_one_structure_say_why_both_stay(item: Item, tmp_path: Path) -> None:
     other = tmp_path / "kernels/toys/twin"
     shutil.copytree(item.folder, other)
-    for name in ("entry.toml", "kernel.py"):
+    for name in ("entry.toml", "kernel.py", "spec.toml"):
         (other / name).write_text((other / name).read_text().replace("twice", "twin"))
     found = check.examine([load_item(item.folder), load_item(other)])
     assert [[p.code for p in c.problems] for c in found] == [[], ["CP5009"]]
