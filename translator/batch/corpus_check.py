@@ -28,18 +28,21 @@ from verify.verdict import Status, Verdict
 LEAST_SCORE = 0.95
 # The CUDA twin's time over the kernel's: below it an entry is slower.
 LEAST_RATIO = 0.95
+_AT_ONCE = 4  # entries, for each job: one that is interrupted has no more of them to do again
 _FILES = {"spec": SPEC, "original": TWIN, "port": KERNEL, "reference": REFERENCE}
 
 
 @dataclass(slots=True)
 class Checked:
     """What became of one entry. `proof` is what was found now, or else what is recorded and holds; `apart` is
-    how many changed kernels got through that `[same]` knows to change nothing: its score is without them."""
+    how many changed kernels got through that `[same]` knows to change nothing: its score is without them.
+    `unjudged` says that the values of a variant could not be compared where it was verified."""
 
     item: Item
     problems: list[Problem] = field(default_factory=list)
     proof: Proof | None = None
     apart: int = 0
+    unjudged: bool = False
 
 
 def examine(items: Iterable[Item]) -> list[Checked]:
@@ -107,8 +110,16 @@ def expand_all(items: Iterable[Item], into: Path) -> dict[Path, Item]:
 def run(
     checked: list[Checked], into: Path, options: Options, tell: Callable[[Verdict], None], write: bool = True
 ) -> None:
-    """Verify every variant of the entries that have no problem so far, and record the proofs."""
-    sound = {c.item.folder: c for c in checked if not c.problems}
+    """Verify every variant of the entries that have no problem so far, some entries at a time, and record the
+    proof of each as soon as it is judged: what comes after an interruption is what is left."""
+    sound, step = [c for c in checked if not c.problems], _AT_ONCE * options.jobs
+    for k in range(0, len(sound), step):
+        _run({c.item.folder: c for c in sound[k : k + step]}, into, options, tell, write)
+
+
+def _run(
+    sound: dict[Path, Checked], into: Path, options: Options, tell: Callable[[Verdict], None], write: bool
+) -> None:
     targets = expand_all((c.item for c in sound.values()), into)
     changed = [t for t, item in targets.items() if _variant(item, t) in item.entry.mutated()]
     others = [t for t in targets if t not in changed]
@@ -116,9 +127,10 @@ def run(
     for some, asked in ((changed, options), (others, replace(options, mutate=None))):
         for verdict in verify_targets(some, asked) if some else ():
             tell(verdict)
-            verdicts[targets[Path(verdict.target)].folder].append(verdict)
-    for folder, c in sound.items():
-        conclude(c, verdicts[folder], write)
+            of = targets[Path(verdict.target)]
+            verdicts[of.folder].append(verdict)
+            if len(verdicts[of.folder]) == len(of.entry.variant):
+                conclude(sound[of.folder], verdicts[of.folder], write)
 
 
 def take(checked: list[Checked], folder: Path, write: bool = True) -> None:
@@ -229,6 +241,7 @@ def _judge(c: Checked, variant: Variant, verdict: Verdict, seen: _Seen, scored: 
         return
     if verdict.status is not Status.PASSED:
         words = f"{place.name}: {verdict.status}: {verdict.proven}"
+        c.unjudged |= verdict.status in (Status.COMPILED, Status.NOT_RUN)
         code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
         c.problems.append(Problem(code, c.item.folder, words))
         return

@@ -235,6 +235,8 @@ def check(
         else:
             c.with_recorded(checked)
         code = 1 if others or any(one.problems for one in checked) else 0
+        if verdicts is None and any(one.unjudged for one in checked):
+            code = 3
         if as_json:
             from translator.batch.corpus_documents import CorpusDocument
             from translator.documents import to_json

@@ -80,6 +80,14 @@ def verdict_of(
     )  # fmt: skip
 
 
+def compiled_only(target: Path) -> Verdict:
+    """A verdict about `target` whose values were not compared."""
+    made = verdict_of(target)
+    not_run = StageResult(stage="parity", target=str(target), status=Status.NOT_RUN, message="no GPU")
+    update = {"status": Status.COMPILED, "stages": [*made.stages[:2], not_run]}
+    return sealed(Verdict.model_validate(made.model_copy(update=update).model_dump()))
+
+
 def write_verdict(target: Path, verdict: Verdict) -> None:
     write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
 
