@@ -57,7 +57,10 @@ def _chosen(names: list[str] | None) -> tuple[list[Item], list[Problem]]:
     from corpus.catalog import find, load
 
     items, problems = load()
-    return ([find(n, items, problems) for n in names], []) if names else (items, problems)
+    if not names:
+        return items, problems
+    found = {item.folder: item for item in (find(n, items, problems) for n in names)}  # each once
+    return list(found.values()), []
 
 
 @app.command("list")
@@ -213,18 +216,20 @@ def check(
         from translator.batch import corpus_check as c
         from verify.options import DEVICES, Options
 
+        chosen = next((d for d in DEVICES if d == (device or "auto")), None)
+        if chosen is None:
+            raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
+        numbers(jobs=jobs)
+        if verdicts is not None and not run:
+            raise typer.BadParameter("it looks at recorded proofs, not at verdicts", param_hint="--no-run")
+        if verdicts is not None and not verdicts.is_dir():
+            raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
         items, others = _chosen(names)
         others = others + c.examine_blocks()
         checked = c.examine(items)
         if verdicts is not None:
-            if not verdicts.is_dir():
-                raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
             c.take(checked, verdicts)
         elif run:
-            chosen = next((d for d in DEVICES if d == (device or "auto")), None)
-            if chosen is None:
-                raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
-            numbers(jobs=jobs)
             options = Options(device=chosen, jobs=jobs, mutate="some" if mutate else None)
 
             def tell(verdict: Verdict) -> None:

@@ -215,6 +215,8 @@ def test_wrong_names_and_choices_are_wrong_usage(item: Item, capsys: pytest.Capt
     assert cuteport(["corpus", "check", "--device", "abacus"]) == 2
     assert cuteport(["corpus", "check", "--verdicts", "nowhere"]) == 2
     assert "nowhere is no folder" in capsys.readouterr().err
+    for wrong in (["--device", "abacus"], ["-j", "0"], ["--verdicts", "."]):
+        assert cuteport(["corpus", "check", "--no-run", *wrong]) == 2
     assert cuteport(["corpus", "show", "twice"]) == 0
     assert "| `x[i] * 2` | `x * 2` |" in capsys.readouterr().out
 
@@ -261,6 +263,15 @@ def test_the_command_verifies_every_variant_and_records(
     assert f"2 variants PASSED; {score}; 1.50x of the CUDA twin's speed" in got.out
     assert got.err.count("PASSED: by hand") == 2
     assert load_item(item.folder).proof("NVIDIA H200") is not None
+
+
+def test_an_entry_that_is_named_twice_is_checked_once(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert cuteport(["corpus", "check", "twice", "toys/twice", "twice", "--no-run"]) == 0
+    got = capsys.readouterr()
+    assert got.err == "" and got.out.count("twice: ") == 1
 
 
 def test_a_block_that_changed_is_put_in_by_a_command(
