@@ -45,8 +45,9 @@ class Checked:
     unjudged: bool = False
 
 
-def examine(items: Iterable[Item]) -> list[Checked]:
-    """Style, inlined blocks and variants, without running anything: CP5001, CP5003, CP5004, CP5009."""
+def examine(items: Iterable[Item], among: Iterable[Item] = ()) -> list[Checked]:
+    """Style, inlined blocks and specs, without running anything: CP5001, CP5003, CP5004, CP5009. `among` are
+    all entries, where `items` are some of them."""
     blocks = load_blocks()
     found = []
     for item in items:
@@ -54,20 +55,31 @@ def examine(items: Iterable[Item]) -> list[Checked]:
         problems += check_inlined(item.folder / KERNEL, item.text(KERNEL), blocks)
         problems += check_specs(item)
         found.append(Checked(item, problems))
-    examine_alike([c for c in found if not c.problems])
+    here = {c.item.folder for c in found}
+    others = [i for i in among if i.folder not in here and i.proof() is not None]
+    examine_alike([c for c in found if not c.problems], others)
     return found
 
 
-def examine_alike(checked: list[Checked]) -> None:
-    """CP5009 for each entry that is nearly the structure of another, unless it says why both stay."""
-    made = [(c, shingles(c.item.text(KERNEL))) for c in checked]
-    for k, (c, own) in enumerate(made):
-        for other, others in made[:k]:
-            alike, name = likeness(own, others), other.item.entry.id
-            said = name in c.item.entry.beside or c.item.entry.id in other.item.entry.beside
-            if alike >= ALIKE and not said:
+def examine_alike(checked: list[Checked], others: list[Item]) -> None:
+    """CP5009 for each entry that is nearly the structure of another, unless it says why both stay: of one
+    that is proven, checked here or one of `others`, or of one before it."""
+    known = [(item, _shape(item)) for item in others]
+    for c in sorted(checked, key=lambda c: c.item.proof() is None):
+        own, entry = _shape(c.item), c.item.entry
+        for other, shape in known:
+            alike, name = likeness(own, shape), other.entry.id
+            if alike >= ALIKE and name not in entry.beside and entry.id not in other.entry.beside:
                 words = f"{alike:.2f} of its structure is that of {name}"
                 c.problems.append(Problem("CP5009", c.item.folder, words))
+        known.append((c.item, own))
+
+
+def _shape(item: Item) -> frozenset[tuple[str, ...]]:
+    try:
+        return shingles(item.text(KERNEL))
+    except (SyntaxError, ValueError):  # told when it is checked itself
+        return frozenset()
 
 
 def examine_blocks() -> list[Problem]:

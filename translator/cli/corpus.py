@@ -213,6 +213,7 @@ def check(
     """Check entries: style, inlined blocks, and every variant by `verify`; record what was proven."""
 
     def work() -> int:
+        from corpus.catalog import load
         from translator.batch import corpus_check as c
         from verify.options import DEVICES, Options
 
@@ -226,7 +227,7 @@ def check(
             raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
         items, others = _chosen(names)
         others = others + c.examine_blocks()
-        checked = c.examine(items)
+        checked = c.examine(items, among=load()[0] if names else ())
         if verdicts is not None:
             c.take(checked, verdicts)
         elif run:

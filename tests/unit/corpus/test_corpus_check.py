@@ -63,9 +63,16 @@ def test_two_of_one_structure_say_why_both_stay(item: Item, tmp_path: Path) -> N
     found = check.examine([load_item(item.folder), load_item(other)])
     assert [[p.code for p in c.problems] for c in found] == [[], ["CP5009"]]
     assert found[1].problems[0].message == "1.00 of its structure is that of twice"
+    told = ([[]], [["CP5009"]])
+    assert [[p.code for p in c.problems] for c in check.examine([load_item(other)], [item])] == told[0]
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
+    proven = load_item(item.folder)  # what is checked alone is no copy of what can be found
+    assert [[p.code for p in c.problems] for c in check.examine([load_item(other)], [proven])] == told[1]
+    found = check.examine([load_item(other), proven])
+    assert [[p.code for p in c.problems] for c in found] == [["CP5009"], []]
     text = (other / "entry.toml").read_text()
     (other / "entry.toml").write_text(text.replace("[same]", '[beside]\ntwice = "it is slower"\n\n[same]'))
-    assert [c.problems for c in check.examine([item, load_item(other)])] == [[], []]
+    assert [c.problems for c in check.examine([proven, load_item(other)])] == [[], []]
 
 
 def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path) -> None:
