@@ -6,13 +6,13 @@ import fcntl
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from corpus.catalog import ENTRY, Item, entry_of
 from corpus.entry import Entry, Proof
+from corpus.files import write
 from corpus.problem import CorpusError, Problem
 
 MARKER = "# Written by `cuteport corpus check`; not by hand."
@@ -77,24 +77,3 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def write(path: Path, text: str) -> None:
-    """Write under a temporary name, then rename: nobody reads half a file. An OSError names the file, not its
-    temporary one."""
-    try:
-        _replace(path, text)
-    except OSError as e:
-        raise OSError(e.errno, e.strerror, str(path)) from e
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            f.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -26,9 +26,10 @@ from corpus.catalog import (
     unreadable,
 )
 from corpus.entry import LICENCES, NAME, Entry
+from corpus.files import write
 from corpus.inline import inlined
 from corpus.problem import CorpusError, Problem
-from corpus.proof import quoted, write
+from corpus.proof import quoted
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import SECTIONS, check_style
 from translator.batch.corpus_check import LEAST_SCORE, ratios_of, score_of, survivors, unscored

@@ -12,10 +12,10 @@ from pathlib import Path
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
 from corpus.entry import Proof, Variant
 from corpus.expand import expand, spec_of
+from corpus.files import write as write_file
 from corpus.inline import BLOCKS, check_inlined, load_blocks, parsed, with_blocks
 from corpus.problem import CorpusError, Problem
 from corpus.proof import record
-from corpus.proof import write as write_file
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import check_block, check_style
 from translator.batch.corpus_specs import check_specs

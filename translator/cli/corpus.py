@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Proven kernels in CuTe DSL, and their building blocks."
 )
+# What a place can't be made or written for that is the machine's lack, not the name's.
+_LACKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS)
 Names = Annotated[list[str] | None, typer.Argument(metavar="[ID]", help="Entries; all if none is named.")]
 
 
@@ -279,17 +281,26 @@ def expand(
     """Write every variant as a target folder, to be verified on a machine that has only `verify`."""
 
     def work() -> int:
+        from corpus.catalog import KERNELS
+        from corpus.problem import CorpusError
         from translator.batch.corpus_check import expand_all
 
+        if into.resolve().is_relative_to(KERNELS.resolve()):
+            raise typer.BadParameter(f"{into} is part of the corpus", param_hint="DIR")
         items, problems = _chosen(names)
-        try:
-            for target in expand_all(items, into):
+        for item in items:
+            try:
+                made = expand_all([item], into)
+            except CorpusError as e:  # its spec, which keeps no other from being written
+                problems += e.problems
+                continue
+            except OSError as e:
+                if e.errno in _LACKS:
+                    raise
+                words = f"{os.fsdecode(e.filename or into)} can't be made: {e.strerror}"
+                raise typer.BadParameter(words, param_hint="DIR") from e
+            for target in made:
                 typer.echo(str(target))
-        except OSError as e:
-            if e.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST):
-                raise  # the machine's lack, as a full disk
-            words = f"{os.fsdecode(e.filename or into)} can't be made: {e.strerror}"
-            raise typer.BadParameter(words, param_hint="DIR") from e
         _tell(problems)
         return 1 if problems else 0
 

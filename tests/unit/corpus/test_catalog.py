@@ -129,6 +129,25 @@ def test_variants_become_targets_that_verify_reads(tmp_path: Path) -> None:
     ]
 
 
+def test_expanding_again_keeps_what_lies_there(tmp_path: Path) -> None:
+    item = load_item(write_entry(tmp_path / "kernels"))
+    variant, into = item.entry.variant[0], tmp_path / "out"
+    target = expand(item, variant, into)
+    for name in ("verdict.json", "mine.txt"):
+        (target / name).write_text("precious")
+    assert expand(item, variant, into) == target and (target / "verdict.json").exists()
+    (item.folder / "reference.py").write_text("# newer\n")
+    (target / "kernel.py").unlink()
+    (target / "kernel.py").symlink_to(item.folder / "kernel.py")
+    expand(item, variant, into)
+    assert (target / "reference.py").read_text() == "# newer\n" and not (target / "kernel.py").is_symlink()
+    assert not (target / "verdict.json").exists() and (target / "mine.txt").read_text() == "precious"
+    target.rename(tmp_path / "elsewhere")
+    target.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        expand(item, variant, into)
+
+
 @pytest.mark.parametrize(
     ("spec", "told"),
     [

@@ -342,6 +342,33 @@ def test_a_place_that_can_not_be_a_folder_is_wrong_usage(
     assert "can't be made" in capsys.readouterr().err
 
 
+def test_a_place_with_too_long_a_name_or_in_the_corpus_is_wrong_usage(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("corpus.catalog.KERNELS", tmp_path / "kernels")
+    before = sorted(tmp_path.rglob("*"))
+    assert cuteport(["corpus", "expand", str(tmp_path / ("x" * 300)), "twice"]) == 2
+    assert "can't be made: File name too long" in capsys.readouterr().err
+    for place in ("kernels", "kernels/toys", "kernels/toys/twice/new"):
+        assert cuteport(["corpus", "expand", str(tmp_path / place), "twice"]) == 2
+        assert "is part of the corpus" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_entry_that_can_not_be_expanded_keeps_no_other_from_it(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "kernels/arts/thrice"
+    shutil.copytree(item.folder, other)
+    text = item.text("entry.toml").replace('"twice"', '"thrice"').replace('"toys"', '"arts"')
+    (other / "entry.toml").write_text(text)
+    (other / "spec.toml").write_text("schema = 1\n")
+    monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(other), item], []))
+    assert cuteport(["corpus", "expand", str(tmp_path / "out")]) == 1
+    got = capsys.readouterr()
+    assert "CP5001: variant f32: nothing uses dtype" in got.err and got.out.count("out/twice__") == 2
+
+
 @pytest.mark.parametrize("command", [["inline"], ["expand", "out"]])
 def test_entries_that_can_not_be_used_are_told_by_commands_over_all(
     item: Item,
