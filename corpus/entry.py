@@ -12,6 +12,8 @@ LICENCES = ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "ISC", "CC0-1.0
 # What families and ids may be called. `id__variant` is a folder: with no `__` in an id it is one variant's.
 NAME = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
 # No line break, and nothing that a terminal obeys: lines are printed as they are.
+LONGEST = 64  # characters of one: with a variant's name it is a file's name
+Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST)]
 Line = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
@@ -23,7 +25,7 @@ class Variant(Strict):
     """One specialisation that is verified: `values` replace `${name}` in spec.toml. Changed kernels are
     judged in the first one, or in those that say `mutate`, whose kernels go other ways."""
 
-    name: str = Field(pattern=r"^[a-z0-9_]+$")
+    name: str = Field(pattern=r"^[a-z0-9_]+$", max_length=LONGEST)
     values: dict[str, str]
     mutate: bool = False
 
@@ -59,8 +61,8 @@ class Proof(Strict):
 
 class Entry(Strict):
     schema_version: Literal[1] = Field(alias="schema")
-    id: str = Field(pattern=NAME)
-    family: str = Field(pattern=NAME)
+    id: Name
+    family: Name
     summary: Line
     idioms: list[Line] = Field(min_length=1)
     teaches: list[Line] = Field(min_length=1)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from corpus.catalog import ENTRY, Item, entry_of
 from corpus.entry import Entry, Proof
-from corpus.files import write
+from corpus.files import alone, write
 from corpus.problem import CorpusError, Problem
 
 MARKER = "# Written by `cuteport corpus check`; not by hand."
@@ -47,7 +43,7 @@ def record(item: Item, proof: Proof) -> None:
     something else than proofs stands below the marker and would be lost, or a proof above it.
     """
     place = item.folder / ENTRY
-    with _alone(item.folder):
+    with alone(item.folder):
         text = item.text(ENTRY)
         entry = entry_of(text, place)
         if Item(item.folder, entry).hashes() != proof.hashes:
@@ -66,14 +62,3 @@ def _says(made: str, meant: Entry, place: Path) -> bool:
         return entry_of(made, place) == meant
     except CorpusError:
         return False
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time reads and writes proofs of an entry."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

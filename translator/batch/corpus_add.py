@@ -22,12 +22,12 @@ from corpus.catalog import (
     TWIN,
     Item,
     entry_of,
-    named,
     unreadable,
 )
 from corpus.entry import LICENCES, NAME, Entry
 from corpus.files import write
 from corpus.inline import inlined
+from corpus.place import put, taken
 from corpus.problem import CorpusError, Problem
 from corpus.proof import quoted
 from corpus.shingles import ALIKE, likeness, shingles
@@ -51,6 +51,10 @@ class Wanted:
     summary: str
 
 
+# Licence, origin and summary of an entry that is yet to be written.
+_TO_SAY = ("Apache-2.0", "written here", "TODO")
+
+
 def add(target: Path, wanted: Wanted, items: Iterable[Item], root: Path = KERNELS, dry: bool = False) -> str:
     """Promote `target` to an entry and return what was written as a diff; with `dry`, only say it.
 
@@ -58,7 +62,7 @@ def add(target: Path, wanted: Wanted, items: Iterable[Item], root: Path = KERNEL
     CP5010, CP5012, CP5013. Nothing is written then.
     """
     folder = root / wanted.family / wanted.id
-    problems = _gates(target, wanted) + _taken(wanted.family, wanted.id, root)
+    problems = _gates(target, wanted) + taken(wanted.family, wanted.id, root)
     try:
         spec = load_spec(target)
         port = (target / spec.port.module).read_text(encoding="utf-8")
@@ -74,18 +78,13 @@ def add(target: Path, wanted: Wanted, items: Iterable[Item], root: Path = KERNEL
             raise CorpusError(problems)
         told_all = "".join(_diff(made / n, folder / n) for n in FILES)
         if not dry:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(made, folder)
+            put(wanted.family, wanted.id, root, lambda at: _copy(made, at))
     return told_all
 
 
-def _taken(family: str, name: str, root: Path) -> list[Problem]:
-    """CP5012 where the place is taken, or the id, which is unique over all families."""
-    folder = root / family / name
-    if folder.exists():
-        return [Problem("CP5012", folder, "exists already")]
-    words = f"has the id {name}; an id is unique over all families"
-    return [Problem("CP5012", other, words) for other in named(name, root)]
+def _copy(made: Path, at: Path) -> None:
+    for name in FILES:
+        shutil.copyfile(made / name, at / name)
 
 
 def near(port: str, target: Path, items: Iterable[Item]) -> list[Problem]:
@@ -250,15 +249,14 @@ def skeleton(family: str, name: str, root: Path = KERNELS) -> Path:
     folder = root / family / name
     if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, name)):
         raise CorpusError([Problem("CP5001", folder, "families and ids are lower-case words")])
-    if taken := _taken(family, name, root):
-        raise CorpusError(taken)
-    folder.mkdir(parents=True)
-    wanted = Wanted(family, name, "Apache-2.0", "written here", "TODO")
+    return put(family, name, root, lambda at: _skeleton(Wanted(family, name, *_TO_SAY), at))
+
+
+def _skeleton(wanted: Wanted, folder: Path) -> None:
     write(folder / ENTRY, entry_text(wanted, [], ["f32"]))
     sections = "".join(f"{s} TODO\n" for s in SECTIONS)
     write(folder / KERNEL, f'"""TODO\n\n{sections}"""\n')
     write(folder / TWIN, "// TODO\n")
     write(folder / REFERENCE, '"""TODO"""\n')
-    write(folder / NOTES, f"# {name}\n\n| CUDA | CuTe DSL |\n| --- | --- |\n\n## Pitfalls\n\n")
-    write(folder / SPEC, f'schema = 1\nname = "{name}"\n')
-    return folder
+    write(folder / NOTES, f"# {wanted.id}\n\n| CUDA | CuTe DSL |\n| --- | --- |\n\n## Pitfalls\n\n")
+    write(folder / SPEC, f'schema = 1\nname = "{wanted.id}"\n')

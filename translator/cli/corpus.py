@@ -381,10 +381,11 @@ def new(name: Annotated[str, typer.Argument(metavar="FAMILY/ID")]) -> int:
 
 def _placed(name: str, hint: str) -> tuple[str, str]:
     """(family, id) of FAMILY/ID; wrong usage for what can be none."""
-    from corpus.entry import NAME
+    from corpus.entry import LONGEST, NAME
 
     family, _, id_ = name.partition("/")
-    if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, id_)):
+    if not all(re.fullmatch(NAME, part) and len(part) <= LONGEST for part in (family, id_)):
         words = "not FAMILY/ID, each a lower-case word of letters, digits and single _ between them"
+        words += f", at most {LONGEST} characters"
         raise typer.BadParameter(f"{name!r} is {words}", param_hint=hint)
     return family, id_
