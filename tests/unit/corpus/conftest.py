@@ -28,3 +28,22 @@ def item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Item:
     folder = write_entry(tmp_path / "kernels", kernel=with_blocks(KERNEL, blocks))
     monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(folder)], []))
     return load_item(folder)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """A target as `port` and a person leave it, verified."""
+    from made_verdicts import mutation, verdict_of, write_verdict
+    from small_entry import KERNEL, SPEC
+
+    folder = tmp_path / "target"
+    (folder / "original").mkdir(parents=True)
+    spec = SPEC.replace("${dtype}", "f32").replace('"cuda.cu"', '"original/device.cu"')
+    spec = spec.replace("kernel.py", "port.py").replace('entry = "twice"', 'entry = "double"')
+    (folder / "spec.toml").write_text(spec)
+    plain = KERNEL.replace("# -- block one\n# -- block two\n", "")
+    (folder / "port.py").write_text(plain.replace("twice", "double"))
+    (folder / "original/device.cu").write_text("__global__ void twice(float* x, int n) {}\n")
+    (folder / "reference.py").write_text('"""Doubles."""\n')
+    write_verdict(folder, verdict_of(folder, mutation(20, ()), 1.1))
+    return folder
