@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from corpus.entry import Entry, Proof
+from corpus.entry import LEAST_RATIO, LEAST_SCORE, Entry, Proof
 from corpus.problem import CorpusError, Problem
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -46,10 +46,29 @@ class Item:
         variants = repr([(v.name, sorted(v.values.items())) for v in self.entry.variant])
         return {**found, "variants": hashlib.sha256(variants.encode()).hexdigest()}
 
-    def proofs(self) -> list[Proof]:
-        """The proofs of the entry as it is now, one a device."""
+    def recorded(self) -> list[Proof]:
+        """What is recorded of the entry as it is now, whether it proves it or not."""
         now, names = self.hashes(), [v.name for v in self.entry.variant]
         return [p for p in self.entry.verified if p.hashes == now and p.variants == names]
+
+    def wanting(self) -> list[Problem]:
+        """CP5007, CP5008 for what is recorded and proves nothing, whoever wrote it."""
+        found, every = [], self.recorded()
+        for p in every:
+            if p.mutation is not None and p.mutation < LEAST_SCORE:
+                found.append(
+                    Problem("CP5007", self.folder, f"{p.device}: a score of {p.mutation:g} is recorded")
+                )
+            if p.ratio is not None and p.ratio < LEAST_RATIO:
+                words = f"{p.device}: {p.ratio:g} of its CUDA twin's speed is recorded"
+                found.append(Problem("CP5008", self.folder, words))
+        if every and all(p.mutation is None for p in every):
+            found.append(Problem("CP5007", self.folder, "no score of changed kernels is recorded"))
+        return found
+
+    def proofs(self) -> list[Proof]:
+        """The proofs of the entry as it is now, one a device; none where one of them proves nothing."""
+        return [] if self.wanting() else self.recorded()
 
     def proof(self, device: str | None = None) -> Proof | None:
         """A proof of the entry as it is now: on `device`, or on any."""

@@ -14,6 +14,9 @@ NAME = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
 # No line break, and nothing that a terminal obeys: lines are printed as they are.
 LONGEST = 64  # characters of one: with a variant's name it is a file's name
 Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST)]
+# What a proof shows at least: the share of changed kernels turned away, the twin's time over the kernel's.
+LEAST_SCORE = 0.95
+LEAST_RATIO = 0.95
 Line = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
@@ -50,8 +53,8 @@ class Proof(Strict):
     `mutation` is the share of changed kernels turned away, `ratio` the CUDA twin's time over the kernel's,
     both the least of all variants; absent where not measured."""
 
-    date: str
-    device: str
+    date: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    device: str = Field(min_length=1)
     status: Literal["PASSED"]
     variants: list[str]
     mutation: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)

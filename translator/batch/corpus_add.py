@@ -26,7 +26,7 @@ from corpus.catalog import (
     entry_of,
     unreadable,
 )
-from corpus.entry import LICENCES, NAME, Entry
+from corpus.entry import LEAST_RATIO, LEAST_SCORE, LICENCES, NAME, Entry
 from corpus.files import write
 from corpus.inline import inlined
 from corpus.place import put, taken
@@ -34,7 +34,7 @@ from corpus.problem import CorpusError, Problem
 from corpus.proof import quoted
 from corpus.shingles import ALIKE, likeness, shingles
 from corpus.style import SECTIONS, check_style
-from translator.batch.corpus_check import LEAST_RATIO, LEAST_SCORE, ratios_of, score_of, survivors, unscored
+from translator.batch.corpus_check import ratios_of, score_of, survivors, unscored
 from translator.batch.corpus_specs import check_specs
 from verify.certificate import CertificateError, read_certificate
 from verify.files import irregular, read_text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
-from corpus.entry import Proof, Variant
+from corpus.entry import LEAST_RATIO, LEAST_SCORE, Proof, Variant
 from corpus.expand import expand, spec_of
 from corpus.files import write as write_file
 from corpus.inline import BLOCKS, check_inlined, load_blocks, parsed, with_blocks
@@ -25,9 +25,6 @@ from verify.options import Options
 from verify.run import verify_targets
 from verify.verdict import Status, Verdict
 
-LEAST_SCORE = 0.95
-# The CUDA twin's time over the kernel's: below it an entry is slower.
-LEAST_RATIO = 0.95
 _AT_ONCE = 4  # entries, for each job: one that is interrupted has no more of them to do again
 _FILES = {"spec": SPEC, "original": TWIN, "port": KERNEL, "reference": REFERENCE}
 
@@ -88,9 +85,12 @@ def examine_blocks() -> list[Problem]:
 
 
 def with_recorded(checked: list[Checked]) -> None:
-    """Take the proofs that entries carry; CP5005 where there is none for what the entry is now."""
+    """Take the proofs that entries carry; CP5005 where there is none for what the entry is now, CP5007 and
+    CP5008 where what is recorded proves nothing."""
     for c in checked:
         c.proof = c.item.proof()
+        if c.proof is None and not c.problems:
+            c.problems += c.item.wanting()
         if c.proof is None and not c.problems:
             had = ", ".join(p.device for p in c.item.entry.verified)
             words = f"changed since it was proven ({had})" if had else "was never proven"

@@ -303,6 +303,25 @@ def test_a_recorded_number_that_can_not_be_is_told(tmp_path: Path, line: str) ->
         load_item(folder)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("mutation = 0.5", "CP5007: emulator: a score of 0.5 is recorded"),
+        ("mutation = 0.97\nratio = 0.5", "CP5008: emulator: 0.5 of its CUDA twin's speed is recorded"),
+        ("ratio = 1.5", "CP5007: no score of changed kernels is recorded"),
+    ],
+)
+def test_what_is_recorded_and_passes_no_gate_is_no_proof(tmp_path: Path, line: str, told: str) -> None:
+    folder = write_entry(tmp_path)
+    record(load_item(folder), proof(folder))
+    assert load_item(folder).wanting() == [] and len(retrievable(load(tmp_path)[0])) == 1
+    place = folder / "entry.toml"
+    place.write_text(place.read_text().replace("mutation = 0.97", line))
+    item = load_item(folder)
+    assert [str(p) for p in item.wanting()] == [f"{folder}: {told}"]
+    assert item.proof() is None and retrievable([item]) == []
+
+
 def test_what_editors_leave_behind_is_no_entry(tmp_path: Path) -> None:
     write_entry(tmp_path)
     (tmp_path / "toys/.ipynb_checkpoints").mkdir()

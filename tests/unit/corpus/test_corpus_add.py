@@ -214,7 +214,8 @@ def test_a_proven_entry_of_the_family_is_a_model(kernels: Path, capsys: pytest.C
     for place in (folder, other):
         item = load_item(place)
         names, now = [v.name for v in item.entry.variant], item.hashes()
-        record(item, Proof(date="2026-11-30", device="x", status="PASSED", variants=names, hashes=now))
+        made = Proof(date="2026-11-30", device="x", status="PASSED", variants=names, mutation=1, hashes=now)
+        record(item, made)
     for name, model in (("toys/four", folder), ("crafts/five", other)):
         assert cuteport(["corpus", "new", name]) == 0
         assert f"next: a spec to go by: {model}/spec.toml" in capsys.readouterr().err.splitlines()

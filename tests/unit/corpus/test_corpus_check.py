@@ -209,6 +209,11 @@ def test_the_command_tells_what_is_not_proven(
     assert cuteport(["corpus", "list"]) == 0
     assert "proven: emulator" in capsys.readouterr().out
 
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace("mutation = 1.0", "mutation = 0.1"))
+    assert cuteport(["corpus", "check", "--no-run"]) == 1
+    assert "CP5007: emulator: a score of 0.1 is recorded" in capsys.readouterr().err
+
     (item.folder / "kernel.py").write_text(item.text("kernel.py").replace("return FIRST", "return 3"))
     assert cuteport(["corpus", "check", "--no-run"]) == 1
     assert "CP5004: block one differs" in capsys.readouterr().err
