@@ -257,6 +257,9 @@ def _judge(c: Checked, variant: Variant, verdict: Verdict, seen: _Seen, scored: 
         code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
         c.problems.append(Problem(code, c.item.folder, words))
         return
+    if unknown := unasked(verdict):
+        words = f"{place.name}: {REFERENCE} says nothing of {', '.join(unknown)}"
+        c.problems.append(Problem("CP5006", c.item.folder, words))
     seen.devices.add(device_of(verdict))
     if (share := score_of(verdict, known)) is not None:
         seen.scores.append(share)
@@ -328,6 +331,13 @@ def survivors(verdict: Verdict, same: Iterable[str] = ()) -> list[str]:
     return [
         f"line {m.line}: {m.what}" for m in mutation.mutants if m.fate == "survived" and m.what not in known
     ]
+
+
+def unasked(verdict: Verdict) -> list[str]:
+    """The float outputs that were compared with the original alone: of them no reference told in any run."""
+    parity = verdict.stage("parity")
+    outputs = parity.parity.outputs if parity is not None and parity.parity is not None else ()
+    return [d.output for d in outputs if d.rule != "exact" and d.original_error is None]
 
 
 def ratios_of(verdict: Verdict) -> list[float]:

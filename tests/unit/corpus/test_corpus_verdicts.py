@@ -13,6 +13,7 @@ from made_verdicts import concluded, mutation, verdict_of, write_verdict
 import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
 from verify.certificate import sealed
+from verify.facts import Difference, ErrorFacts
 from verify.verdict import Asked
 
 
@@ -55,6 +56,24 @@ def test_part_of_the_cases_proves_no_entry(item: Item, tmp_path: Path) -> None:
     asked = Asked(stages=["static"], cases=["one"], device="gpu", arch="sm_90a", timeout=1.0)
     said = offered(item, tmp_path / "t", {}, {"asked": asked})
     assert said == ["CP5005: the verdict is about the cases one alone"]
+
+
+def test_a_reference_that_says_nothing_is_none(item: Item, tmp_path: Path) -> None:
+    right = ErrorFacts(max_abs=0.0, max_rel=0.0, max_ulp=0.0, histogram=[])
+
+    def compared(known: ErrorFacts | None) -> dict[str, Any]:
+        outputs = [
+            Difference(output="x", dtype="f32", rule="original", elements=1, original_error=known),
+            Difference(output="count", dtype="i32", rule="exact", elements=1),
+        ]
+        stages = verdict_of(next(iter(check.expand_all([item], tmp_path / "x"))), mutation(20, ())).stages
+        facts = stages[2].parity
+        assert facts is not None
+        made = facts.model_copy(update={"outputs": outputs})
+        return {"stages": [*stages[:2], stages[2].model_copy(update={"parity": made})]}
+
+    said = offered(item, tmp_path / "t", compared(right), compared(None))
+    assert said == ["CP5006: twice__f16: reference.py says nothing of x"]
 
 
 def test_a_number_of_changed_kernels_is_no_score(item: Item, tmp_path: Path) -> None:
