@@ -77,7 +77,10 @@ class Item:
 
 def load_item(folder: Path) -> Item:
     """One entry. CorpusError with every problem: CP5001, CP5002."""
-    lacking = [Problem("CP5002", folder, f"no {name}") for name in FILES if not (folder / name).is_file()]
+    try:
+        lacking = [Problem("CP5002", folder, f"no {name}") for name in FILES if not (folder / name).is_file()]
+    except OSError as e:  # not even what is in it can be seen
+        raise CorpusError([Problem("CP5002", folder, f"can't be read: {e.strerror}")]) from e
     if any(p.message == f"no {ENTRY}" for p in lacking):
         raise CorpusError(lacking)
     lacking += [p for name in FILES if name != ENTRY for p in unreadable(folder / name)]
@@ -128,14 +131,22 @@ def _problem(path: Path, err: object) -> Problem:
     return Problem(code, path, f"{where}: {what}" if where else what)
 
 
-def folders(root: Path = KERNELS) -> Iterator[Path]:
-    """Folders of entries, in order of family and id; not those that editors and Python leave there."""
-    for family in _below(root):
-        yield from _below(family)
+def folders(root: Path = KERNELS, problems: list[Problem] | None = None) -> Iterator[Path]:
+    """Folders of entries, in order of family and id; not those that editors and Python leave there. What
+    can't be looked into goes to `problems` as CP5002, or is an OSError without them."""
+    for family in _below(root, problems):
+        yield from _below(family, problems)
 
 
-def _below(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("[!.]*") if p.is_dir() and p.name != "__pycache__")
+def _below(folder: Path, problems: list[Problem] | None) -> list[Path]:
+    try:
+        found = sorted(p for p in folder.iterdir() if p.is_dir())
+    except OSError as e:
+        if problems is None:
+            raise
+        problems.append(Problem("CP5002", folder, f"can't be read: {e.strerror}"))
+        return []
+    return [p for p in found if p.name != "__pycache__" and not p.name.startswith(".")]
 
 
 def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
@@ -143,10 +154,11 @@ def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
     be taken for the other."""
     items: list[Item] = []
     problems: list[Problem] = []
-    every = list(folders(root))
-    times = Counter(f.name for f in every if (f / ENTRY).exists())  # what a branch left behind is none
+    every = list(folders(root, problems))
+    entries = {f for f in every if _holds_entry(f)}  # what a branch left behind is none
+    times = Counter(f.name for f in entries)
     for folder in every:
-        if times[folder.name] > 1 and (folder / ENTRY).exists():
+        if times[folder.name] > 1 and folder in entries:
             others = ", ".join(str(f) for f in every if f.name == folder.name and f != folder)
             words = f"{others} has the same id; an id is unique over all families"
             problems.append(Problem("CP5001", folder, words))
@@ -159,9 +171,16 @@ def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
     return items, problems
 
 
+def _holds_entry(folder: Path) -> bool:
+    try:
+        return (folder / ENTRY).exists()
+    except OSError:
+        return True  # for all that can be seen
+
+
 def named(name: str, root: Path = KERNELS) -> list[Path]:
     """The folders that have an id, in whichever families: usable or not."""
-    return [f for f in folders(root) if f.name == name]
+    return [f for f in folders(root) if f.name == name] if root.is_dir() else []
 
 
 def find(name: str, items: list[Item], problems: Iterable[Problem] = ()) -> Item:

@@ -322,9 +322,37 @@ def test_what_is_recorded_and_passes_no_gate_is_no_proof(tmp_path: Path, line: s
     assert item.proof() is None and retrievable([item]) == []
 
 
+@pytest.mark.parametrize("place", ["", "toys", "toys/twice"])
+def test_what_can_not_be_looked_into_is_told_and_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    closed = write_entry(tmp_path).parents[1] / place
+    other = tmp_path / "arts/thrice"
+    shutil.copytree(tmp_path / "toys/twice", other)
+    text = ENTRY.replace('"toys"', '"arts"').replace('"twice"', '"thrice"')
+    (other / "entry.toml").write_text(text)
+    iterdir, stat = Path.iterdir, Path.stat
+
+    def refuses(path: Path) -> None:
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    # As for users other than root, who is refused nothing.
+    monkeypatch.setattr(Path, "iterdir", lambda p: refuses(p) or iterdir(p))
+    monkeypatch.setattr(Path, "stat", lambda p, **more: refuses(p.parent) or stat(p, **more))
+    items, problems = load(tmp_path)
+    assert [i.entry.id for i in items] == (["thrice"] if place else [])
+    assert [str(p) for p in problems] == [f"{closed}: CP5002: can't be read: Permission denied"]
+
+
+def test_a_corpus_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert [p.code for p in load(tmp_path / "gone")[1]] == ["CP5002"]
+
+
 def test_what_editors_leave_behind_is_no_entry(tmp_path: Path) -> None:
     write_entry(tmp_path)
     (tmp_path / "toys/.ipynb_checkpoints").mkdir()
     (tmp_path / ".git/hooks").mkdir(parents=True)
+    (tmp_path / "toys/circle").symlink_to("circle")
     items, problems = load(tmp_path)
     assert [i.entry.id for i in items] == ["twice"] and problems == []
