@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import keyword
 import os
 import re
 import tempfile
@@ -388,4 +389,6 @@ def _placed(name: str, hint: str) -> tuple[str, str]:
         words = "not FAMILY/ID, each a lower-case word of letters, digits and single _ between them"
         words += f", at most {LONGEST} characters"
         raise typer.BadParameter(f"{name!r} is {words}", param_hint=hint)
+    if keyword.iskeyword(id_):
+        raise typer.BadParameter(f"{id_} is a word of Python: no kernel can be called so", param_hint=hint)
     return family, id_

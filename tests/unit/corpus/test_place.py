@@ -61,6 +61,8 @@ def test_what_is_half_made_is_no_entry(tmp_path: Path) -> None:
     assert [i.entry.id for i in load(tmp_path)[0]] == ["twice"] and load(tmp_path)[1] == []
 
 
-@pytest.mark.parametrize("name", ["toys/" + "x" * 65, "x" * 65 + "/twice", "toys/a__b", "toys/a_"])
-def test_a_name_that_no_file_could_have_is_wrong_usage(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["toys/" + "x" * 65, "x" * 65 + "/twice", "toys/a__b", "toys/a_", "toys/import"]
+)
+def test_a_name_that_no_entry_could_have_is_wrong_usage(name: str) -> None:
     assert cuteport(["corpus", "new", name]) == 2
