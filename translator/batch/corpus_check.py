@@ -334,10 +334,12 @@ def survivors(verdict: Verdict, same: Iterable[str] = ()) -> list[str]:
 
 
 def unasked(verdict: Verdict) -> list[str]:
-    """The float outputs that were compared with the original alone: of them no reference told in any run."""
+    """The float outputs that were compared with the original alone: of them no reference told in any run, or
+    told a number of any element."""
     parity = verdict.stage("parity")
     outputs = parity.parity.outputs if parity is not None and parity.parity is not None else ()
-    return [d.output for d in outputs if d.rule != "exact" and d.original_error is None]
+    told = {d.output for d in outputs if d.original_error is not None and any(d.original_error.histogram)}
+    return [d.output for d in outputs if d.rule != "exact" and d.output not in told]
 
 
 def ratios_of(verdict: Verdict) -> list[float]:

@@ -58,12 +58,12 @@ def test_part_of_the_cases_proves_no_entry(item: Item, tmp_path: Path) -> None:
     assert said == ["CP5005: the verdict is about the cases one alone"]
 
 
-def test_a_reference_that_says_nothing_is_none(item: Item, tmp_path: Path) -> None:
-    right = ErrorFacts(max_abs=0.0, max_rel=0.0, max_ulp=0.0, histogram=[])
-
-    def compared(known: ErrorFacts | None) -> dict[str, Any]:
+@pytest.mark.parametrize("elements", [None, 0])
+def test_a_reference_that_says_nothing_is_none(item: Item, tmp_path: Path, elements: int | None) -> None:
+    def compared(n: int | None) -> dict[str, Any]:
+        known = None if n is None else ErrorFacts(max_abs=0, max_rel=0, max_ulp=0, histogram=[n])
         outputs = [
-            Difference(output="x", dtype="f32", rule="original", elements=1, original_error=known),
+            Difference(output="x", dtype="f32", rule="fp64", elements=1, original_error=known),
             Difference(output="count", dtype="i32", rule="exact", elements=1),
         ]
         stages = verdict_of(next(iter(check.expand_all([item], tmp_path / "x"))), mutation(20, ())).stages
@@ -72,7 +72,7 @@ def test_a_reference_that_says_nothing_is_none(item: Item, tmp_path: Path) -> No
         made = facts.model_copy(update={"outputs": outputs})
         return {"stages": [*stages[:2], stages[2].model_copy(update={"parity": made})]}
 
-    said = offered(item, tmp_path / "t", compared(right), compared(None))
+    said = offered(item, tmp_path / "t", compared(1), compared(elements))
     assert said == ["CP5006: twice__f16: reference.py says nothing of x"]
 
 
