@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from corpus.entry import Entry, Proof
+from corpus.entry import LEAST_RATIO, LEAST_SCORE, Entry, Proof
 from corpus.problem import CorpusError, Problem
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -46,10 +46,29 @@ class Item:
         variants = repr([(v.name, sorted(v.values.items())) for v in self.entry.variant])
         return {**found, "variants": hashlib.sha256(variants.encode()).hexdigest()}
 
-    def proofs(self) -> list[Proof]:
-        """The proofs of the entry as it is now, one a device."""
+    def recorded(self) -> list[Proof]:
+        """What is recorded of the entry as it is now, whether it proves it or not."""
         now, names = self.hashes(), [v.name for v in self.entry.variant]
         return [p for p in self.entry.verified if p.hashes == now and p.variants == names]
+
+    def wanting(self) -> list[Problem]:
+        """CP5007, CP5008 for what is recorded and proves nothing, whoever wrote it."""
+        found, every = [], self.recorded()
+        for p in every:
+            if p.mutation is not None and p.mutation < LEAST_SCORE:
+                found.append(
+                    Problem("CP5007", self.folder, f"{p.device}: a score of {p.mutation:g} is recorded")
+                )
+            if p.ratio is not None and p.ratio < LEAST_RATIO:
+                words = f"{p.device}: {p.ratio:g} of its CUDA twin's speed is recorded"
+                found.append(Problem("CP5008", self.folder, words))
+        if every and all(p.mutation is None for p in every):
+            found.append(Problem("CP5007", self.folder, "no score of changed kernels is recorded"))
+        return found
+
+    def proofs(self) -> list[Proof]:
+        """The proofs of the entry as it is now, one a device; none where one of them proves nothing."""
+        return [] if self.wanting() else self.recorded()
 
     def proof(self, device: str | None = None) -> Proof | None:
         """A proof of the entry as it is now: on `device`, or on any."""
@@ -58,7 +77,10 @@ class Item:
 
 def load_item(folder: Path) -> Item:
     """One entry. CorpusError with every problem: CP5001, CP5002."""
-    lacking = [Problem("CP5002", folder, f"no {name}") for name in FILES if not (folder / name).is_file()]
+    try:
+        lacking = [Problem("CP5002", folder, f"no {name}") for name in FILES if not (folder / name).is_file()]
+    except OSError as e:  # not even what is in it can be seen
+        raise CorpusError([Problem("CP5002", folder, f"can't be read: {e.strerror}")]) from e
     if any(p.message == f"no {ENTRY}" for p in lacking):
         raise CorpusError(lacking)
     lacking += [p for name in FILES if name != ENTRY for p in unreadable(folder / name)]
@@ -87,6 +109,8 @@ def entry_of(text: str, path: Path) -> Entry:
         raise CorpusError([told]) from e
     except ValidationError as e:
         raise CorpusError([_problem(path, err) for err in e.errors()]) from e
+    except (ValueError, RecursionError) as e:  # a number of thousands of digits, thousands of brackets
+        raise CorpusError([Problem("CP5001", path, f"can't be read: {e}")]) from e
 
 
 def unreadable(path: Path) -> list[Problem]:
@@ -107,10 +131,22 @@ def _problem(path: Path, err: object) -> Problem:
     return Problem(code, path, f"{where}: {what}" if where else what)
 
 
-def folders(root: Path = KERNELS) -> Iterator[Path]:
-    """Folders of entries, in order of family and id."""
-    for family in sorted(p for p in root.glob("*") if p.is_dir() and p.name != "__pycache__"):
-        yield from sorted(p for p in family.glob("*") if p.is_dir() and p.name != "__pycache__")
+def folders(root: Path = KERNELS, problems: list[Problem] | None = None) -> Iterator[Path]:
+    """Folders of entries, in order of family and id; not those that editors and Python leave there. What
+    can't be looked into goes to `problems` as CP5002, or is an OSError without them."""
+    for family in _below(root, problems):
+        yield from _below(family, problems)
+
+
+def _below(folder: Path, problems: list[Problem] | None) -> list[Path]:
+    try:
+        found = sorted(p for p in folder.iterdir() if p.is_dir())
+    except OSError as e:
+        if problems is None:
+            raise
+        problems.append(Problem("CP5002", folder, f"can't be read: {e.strerror}"))
+        return []
+    return [p for p in found if p.name != "__pycache__" and not p.name.startswith(".")]
 
 
 def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
@@ -118,10 +154,11 @@ def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
     be taken for the other."""
     items: list[Item] = []
     problems: list[Problem] = []
-    every = list(folders(root))
-    times = Counter(f.name for f in every if (f / ENTRY).exists())  # what a branch left behind is none
+    every = list(folders(root, problems))
+    entries = {f for f in every if _holds_entry(f)}  # what a branch left behind is none
+    times = Counter(f.name for f in entries)
     for folder in every:
-        if times[folder.name] > 1 and (folder / ENTRY).exists():
+        if times[folder.name] > 1 and folder in entries:
             others = ", ".join(str(f) for f in every if f.name == folder.name and f != folder)
             words = f"{others} has the same id; an id is unique over all families"
             problems.append(Problem("CP5001", folder, words))
@@ -134,9 +171,16 @@ def load(root: Path = KERNELS) -> tuple[list[Item], list[Problem]]:
     return items, problems
 
 
+def _holds_entry(folder: Path) -> bool:
+    try:
+        return (folder / ENTRY).exists()
+    except OSError:
+        return True  # for all that can be seen
+
+
 def named(name: str, root: Path = KERNELS) -> list[Path]:
     """The folders that have an id, in whichever families: usable or not."""
-    return [f for f in folders(root) if f.name == name]
+    return [f for f in folders(root) if f.name == name] if root.is_dir() else []
 
 
 def find(name: str, items: list[Item], problems: Iterable[Problem] = ()) -> Item:

@@ -9,9 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 # Licences whose text may be kept in a project under Apache-2.0.
 LICENCES = ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "ISC", "CC0-1.0")
-# What families and ids may be called.
-NAME = r"^[a-z][a-z0-9_]*$"
-Line = Annotated[str, Field(min_length=1, max_length=200)]
+# What families and ids may be called. `id__variant` is a folder: with no `__` in an id it is one variant's.
+NAME = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
+# No line break, and nothing that a terminal obeys: lines are printed as they are.
+LONGEST = 64  # characters of one: with a variant's name it is a file's name
+Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST)]
+# What a proof shows at least: the share of changed kernels turned away, the twin's time over the kernel's.
+LEAST_SCORE = 0.95
+LEAST_RATIO = 0.95
+Line = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
 class Strict(BaseModel):
@@ -22,7 +28,7 @@ class Variant(Strict):
     """One specialisation that is verified: `values` replace `${name}` in spec.toml. Changed kernels are
     judged in the first one, or in those that say `mutate`, whose kernels go other ways."""
 
-    name: str = Field(pattern=r"^[a-z0-9_]+$")
+    name: str = Field(pattern=r"^[a-z0-9_]+$", max_length=LONGEST)
     values: dict[str, str]
     mutate: bool = False
 
@@ -47,19 +53,19 @@ class Proof(Strict):
     `mutation` is the share of changed kernels turned away, `ratio` the CUDA twin's time over the kernel's,
     both the least of all variants; absent where not measured."""
 
-    date: str
-    device: str
+    date: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    device: str = Field(min_length=1)
     status: Literal["PASSED"]
     variants: list[str]
-    mutation: float | None = None
-    ratio: float | None = None
+    mutation: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    ratio: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     hashes: dict[str, str]
 
 
 class Entry(Strict):
     schema_version: Literal[1] = Field(alias="schema")
-    id: str = Field(pattern=NAME)
-    family: str = Field(pattern=NAME)
+    id: Name
+    family: Name
     summary: Line
     idioms: list[Line] = Field(min_length=1)
     teaches: list[Line] = Field(min_length=1)

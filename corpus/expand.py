@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import re
-import shutil
 from pathlib import Path
 
 from corpus.catalog import KERNEL, REFERENCE, SPEC, TWIN, Item
 from corpus.entry import Variant
+from corpus.files import write_bytes
 from corpus.problem import CorpusError, Problem
 
 _PLACE = re.compile(r"\$\{(\w*)\}")
@@ -26,12 +27,22 @@ def spec_of(item: Item, variant: Variant) -> str:
 
 
 def expand(item: Item, variant: Variant, into: Path) -> Path:
-    """The target folder `into/<id>__<variant>`, written anew."""
+    """The target folder `into/<id>__<variant>` with the entry's files as they are now. A verdict that lies
+    there stays if they are as they were, and what else lies there is left alone. OSError passes."""
     text = spec_of(item, variant)
     target = into / f"{item.entry.id}__{variant.name}"
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    for name in (KERNEL, TWIN, REFERENCE):
-        shutil.copyfile(item.folder / name, target / name)
-    (target / SPEC).write_text(text, encoding="utf-8")
+    if target.is_symlink():  # to a folder that was not meant to be written into
+        raise FileExistsError(errno.EEXIST, "a link lies there", str(target))
+    target.mkdir(parents=True, exist_ok=True)
+    files = {name: (item.folder / name).read_bytes() for name in (KERNEL, TWIN, REFERENCE)}
+    files[SPEC] = text.encode("utf-8")
+    if any(not _holds(target / name, data) for name, data in files.items()):
+        (target / "verdict.json").unlink(missing_ok=True)
+        for name, data in files.items():
+            write_bytes(target / name, data)
     return target
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file is there, and no link, with these bytes."""
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == data

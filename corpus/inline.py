@@ -40,6 +40,21 @@ class Block:
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
 
+def text_of(path: Path) -> str:
+    """The text of a block. ValueError for what is none; a pipe is not waited for."""
+    if not path.is_file():
+        raise ValueError("not a regular file")
+    return path.read_text(encoding="utf-8")
+
+
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a text. SyntaxError, and ValueError for what Python's parser gives up on."""
+    try:
+        return ast.parse(source)
+    except (RecursionError, MemoryError) as e:
+        raise ValueError("nested too deeply") from e
+
+
 def imports_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """(module, name) of each import at the top; an alias other than the name itself is part of the module."""
     for node in tree.body:
@@ -58,8 +73,8 @@ def load_blocks(folder: Path = BLOCKS) -> dict[str, Block]:
         if path.stem == "__init__":
             continue
         try:
-            source = path.read_text(encoding="utf-8")
-            tree = ast.parse(source)
+            source = text_of(path)
+            tree = parsed(source)
         except SyntaxError as e:
             raise CorpusError([Problem("CP5003", path, f"no Python: {e.msg}", e.lineno or 0)]) from e
         except ValueError as e:  # no UTF-8, a NUL
@@ -135,7 +150,7 @@ def check_inlined(path: Path, source: str, blocks: dict[str, Block]) -> list[Pro
     """CP5004 for each inlined block that is unknown, changed, out of date, or misses what it needs."""
     try:
         places = inlined(source)
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (ValueError, SyntaxError) as e:
         return [Problem("CP5004", path, str(e))]
     problems: list[Problem] = []

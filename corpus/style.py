@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpus.catalog import ENTRY, KERNEL, NOTES, Item
-from corpus.inline import inlined, own_lines
+from corpus.inline import inlined, own_lines, parsed, text_of
 from corpus.problem import Problem
 
 MOST_LINES = 200
@@ -30,13 +30,16 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
     """Every rule that an entry breaks; a draft may have things to do."""
     path, source = item.folder / KERNEL, item.text(KERNEL)
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
         names = [i.name for i in inlined(source)]
+        told = list(_kernel(tree, source, item.entry.id))
     except SyntaxError as e:
         return [Problem("CP5003", path, f"no Python: {e.msg}", e.lineno or 0)]
     except ValueError as e:  # a marker that is never closed, a NUL
         return [Problem("CP5003", path, str(e))]
-    found = [Problem("CP5003", path, what, line) for line, what in _kernel(tree, source, item.entry.id)]
+    except RecursionError:  # of a tree that was read, but can't be written again
+        return [Problem("CP5003", path, "nested too deeply")]
+    found = [Problem("CP5003", path, what, line) for line, what in told]
     if names != item.entry.blocks:
         words = f"inlines the blocks {', '.join(names)}; entry.toml says {', '.join(item.entry.blocks)}"
         found.append(Problem("CP5003", path, words))
@@ -53,8 +56,8 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
 def check_block(path: Path) -> list[Problem]:
     """Every rule that a block's file breaks."""
     try:
-        source = path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
+        source = text_of(path)
+        tree = parsed(source)
     except (SyntaxError, ValueError) as e:
         return [Problem("CP5003", path, f"no Python: {e}")]
     told: list[tuple[int, str]] = []

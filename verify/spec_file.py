@@ -75,6 +75,8 @@ def parse_spec(text: str, path: str = "spec.toml") -> Spec:
         raise SpecError([f"{path}:{m.group(1) if m else 1}: not valid TOML: {e}"]) from e
     except RecursionError:
         raise SpecError([f"{path}:1: nested too deeply"]) from None
+    except ValueError as e:  # a number of more digits than Python reads
+        raise SpecError([f"{path}:1: not valid TOML: {e}"]) from e
     try:
         return Spec.model_validate(data)
     except ValidationError as e:

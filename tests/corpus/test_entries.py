@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from corpus.catalog import Item, load
+from corpus.entry import LEAST_SCORE
 from corpus.expand import expand
-from translator.batch.corpus_check import LEAST_SCORE
 from verify.run import Options, verify_targets
 from verify.static import check_static
 from verify.verdict import Status

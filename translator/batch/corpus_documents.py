@@ -121,6 +121,20 @@ class ShowDocument(Document):
         )
 
 
+class WrittenDocument(Document):
+    """What `corpus expand`, `inline`, `add` and `new` print. `written` are the folders or kernels that were
+    written, `stale` the entries whose proofs are out of date by that, `next` what is to be done or said by a
+    person, `diff` the text of a new entry."""
+
+    schema_version: Literal[1] = 1
+    exit_code: int
+    written: list[str]
+    stale: list[str]
+    next: list[str]
+    diff: str
+    problems: list[ProblemEntry]
+
+
 class HitEntry(Document):
     """`words` are those of the query that were found."""
 

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from translator.cli import corpus_write
+from translator.cli.corpus_told import Names, chosen, tell, told
 from translator.cli.options import Define, Device, Include, Json, Kernel, Std, numbers
 
 if TYPE_CHECKING:
     from corpus.catalog import Item
-    from corpus.problem import Problem
     from translator.batch.corpus_check import Checked
     from verify.verdict import Verdict
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Proven kernels in CuTe DSL, and their building blocks."
 )
-Names = Annotated[list[str] | None, typer.Argument(metavar="[ID]", help="Entries; all if none is named.")]
 
 
 @app.callback()
 def _root() -> None:
     pass
-
-
-def _told(work: Callable[[], int], as_json: bool = False) -> int:
-    """`work`, with what can't be used told on stderr, and as a document where one is asked for."""
-    from corpus.problem import CorpusError
-
-    try:
-        return work()
-    except CorpusError as e:
-        _tell(e.problems)
-        code = 2 if any(p.code in ("CP5011", "CP5012") for p in e.problems) else 1
-        if as_json:
-            from translator.documents import to_json
-            from verify.verdict import Failure
-
-            typer.echo(to_json(Failure.of(code, "\n".join(map(str, e.problems)))))
-        return code
-
-
-def _tell(problems: list[Problem]) -> None:
-    for p in problems:
-        typer.echo(str(p), err=True)
-
-
-def _chosen(names: list[str] | None) -> tuple[list[Item], list[Problem]]:
-    from corpus.catalog import find, load
-
-    items, problems = load()
-    return ([find(n, items, problems) for n in names], []) if names else (items, problems)
 
 
 @app.command("list")
@@ -78,7 +46,7 @@ def list_(as_json: Json = False) -> int:
     for i in items:
         typer.echo(f"{i.entry.family}/{i.entry.id}: {i.entry.summary}")
         typer.echo(f"  {', '.join(i.entry.dtypes)}; {_proven(i)}")
-    _tell(problems)
+    tell(problems)
     return code
 
 
@@ -108,7 +76,7 @@ def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = Fal
         typer.echo(item.text(KERNEL))
         return 0
 
-    return _told(work, as_json)
+    return told(work, as_json)
 
 
 @app.command("search")
@@ -210,31 +178,36 @@ def check(
     """Check entries: style, inlined blocks, and every variant by `verify`; record what was proven."""
 
     def work() -> int:
+        from corpus.catalog import load
         from translator.batch import corpus_check as c
         from verify.options import DEVICES, Options
 
-        items, others = _chosen(names)
+        where = next((d for d in DEVICES if d == (device or "auto")), None)
+        if where is None:
+            raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
+        numbers(jobs=jobs)
+        if verdicts is not None and not run:
+            raise typer.BadParameter("it looks at recorded proofs, not at verdicts", param_hint="--no-run")
+        if verdicts is not None and not verdicts.is_dir():
+            raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
+        items, others = chosen(names)
         others = others + c.examine_blocks()
-        checked = c.examine(items)
+        checked = c.examine(items, among=load()[0] if names else ())
         if verdicts is not None:
-            if not verdicts.is_dir():
-                raise typer.BadParameter(f"{verdicts} is no folder", param_hint="--verdicts")
             c.take(checked, verdicts)
         elif run:
-            chosen = next((d for d in DEVICES if d == (device or "auto")), None)
-            if chosen is None:
-                raise typer.BadParameter(f"{device!r} is none of {', '.join(DEVICES)}", param_hint="--device")
-            numbers(jobs=jobs)
-            options = Options(device=chosen, jobs=jobs, mutate="some" if mutate else None)
+            options = Options(device=where, jobs=jobs, mutate="some" if mutate else None)
 
-            def tell(verdict: Verdict) -> None:
+            def show(verdict: Verdict) -> None:
                 typer.echo(f"{Path(verdict.target).name}: {verdict.status}: {verdict.proven}", err=True)
 
             with tempfile.TemporaryDirectory(prefix="cuteport-corpus-") as scratch:
-                c.run(checked, Path(scratch), options, tell)
+                c.run(checked, Path(scratch), options, show)
         else:
             c.with_recorded(checked)
         code = 1 if others or any(one.problems for one in checked) else 0
+        if verdicts is None and any(one.unjudged for one in checked):
+            code = 3
         if as_json:
             from translator.batch.corpus_documents import CorpusDocument
             from translator.documents import to_json
@@ -242,13 +215,13 @@ def check(
             typer.echo(to_json(CorpusDocument.of(code, checked, others)))
             return code
         for one in checked:
-            _tell(one.problems)
+            tell(one.problems)
             good = one.proof is not None and not one.problems
             typer.echo(f"{one.item.entry.id}: {_proof(one) if good else 'refused'}")
-        _tell(others)
+        tell(others)
         return code
 
-    return _told(work, as_json)
+    return told(work, as_json)
 
 
 def _proof(one: Checked) -> str:
@@ -263,109 +236,7 @@ def _proof(one: Checked) -> str:
     return "; ".join(parts)
 
 
-@app.command("expand")
-def expand(
-    into: Annotated[Path, typer.Argument(metavar="DIR", help="Where the target folders go.")],
-    names: Names = None,
-) -> int:
-    """Write every variant as a target folder, to be verified on a machine that has only `verify`."""
-
-    def work() -> int:
-        from translator.batch.corpus_check import expand_all
-
-        items, problems = _chosen(names)
-        try:
-            for target in expand_all(items, into):
-                typer.echo(str(target))
-        except OSError as e:
-            if e.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST):
-                raise  # the machine's lack, as a full disk
-            words = f"{os.fsdecode(e.filename or into)} can't be made: {e.strerror}"
-            raise typer.BadParameter(words, param_hint="DIR") from e
-        _tell(problems)
-        return 1 if problems else 0
-
-    return _told(work)
-
-
-@app.command("inline")
-def inline(names: Names = None) -> int:
-    """Put the blocks as they are now into the kernels that use them."""
-
-    def work() -> int:
-        from translator.batch.corpus_check import renew
-
-        items, problems = _chosen(names)
-        code = 1 if problems else 0
-        for item, rewritten, wrong in renew(items):
-            if rewritten:
-                # What is as it was when it was proven, as after a block was changed by hand, is proven again.
-                old = item.entry.verified and item.proof() is None
-                typer.echo(f"{item.entry.id}: rewritten{'; its proof is out of date' if old else ''}")
-            _tell(wrong)
-            code = 1 if wrong else code
-        _tell(problems)
-        return code
-
-    return _told(work)
-
-
-@app.command("add")
-def add(
-    target: Annotated[Path, typer.Argument(metavar="TARGET", help="A verified target folder.")],
-    name: Annotated[str, typer.Option("--as", metavar="FAMILY/ID", help="Where the entry goes.")],
-    license_: Annotated[str, typer.Option("--license", metavar="SPDX", help="Of the CUDA source.")],
-    origin: Annotated[str, typer.Option("--origin", metavar="TEXT", help="Project and path it comes from.")],
-    summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What it does, in a line.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
-) -> int:
-    """Promote a verified target to an entry, and print what was written as a diff for review."""
-
-    def work() -> int:
-        from corpus.catalog import KERNELS, load
-        from translator.batch.corpus_add import Wanted, add, todos
-
-        family, id_ = _placed(name, "--as")
-        if not target.is_dir():
-            raise typer.BadParameter(f"{target} is no folder", param_hint="TARGET")
-        wanted = Wanted(family, id_, license_, origin, summary)
-        typer.echo(add(target, wanted, load()[0], KERNELS, dry=dry_run), nl=False)
-        if not dry_run:
-            left = todos(KERNELS / family / id_)
-            typer.echo("\n".join(["to be said by a person:", *left]), err=True)
-            typer.echo(f"not proven until: cuteport corpus check {id_}", err=True)
-        return 0
-
-    return _told(work)
-
-
-@app.command("new")
-def new(name: Annotated[str, typer.Argument(metavar="FAMILY/ID")]) -> int:
-    """Make an empty entry to fill in."""
-
-    def work() -> int:
-        from corpus.catalog import KERNELS, SPEC, load
-        from translator.batch.corpus_add import model_for, skeleton
-
-        family, id_ = _placed(name, "FAMILY/ID")
-        typer.echo(str(skeleton(family, id_, KERNELS)))
-        steps = [f"fill in its files, as {KERNELS.parent / 'STYLE.md'} says"]
-        if model := model_for(family, load()[0]):
-            steps.append(f"a spec to go by: {model.folder / SPEC}")
-        steps += [f"cuteport corpus inline {id_}", f"cuteport corpus check {id_} --device emulator"]
-        for step in steps:
-            typer.echo(f"next: {step}", err=True)
-        return 0
-
-    return _told(work)
-
-
-def _placed(name: str, hint: str) -> tuple[str, str]:
-    """(family, id) of FAMILY/ID; wrong usage for what can be none."""
-    from corpus.entry import NAME
-
-    family, _, id_ = name.partition("/")
-    if not (re.fullmatch(NAME, family) and re.fullmatch(NAME, id_)):
-        words = "not FAMILY/ID, each a lower-case word of letters, digits and _"
-        raise typer.BadParameter(f"{name!r} is {words}", param_hint=hint)
-    return family, id_
+app.command("expand")(corpus_write.expand)
+app.command("inline")(corpus_write.inline)
+app.command("add")(corpus_write.add)
+app.command("new")(corpus_write.new)

@@ -69,5 +69,5 @@ def _words(own: str, cuda: str, kernel: str, notes: str) -> tuple[Counter[str], 
 def _structure(kernel: str) -> frozenset[tuple[str, ...]]:
     try:
         return shingles(kernel)
-    except SyntaxError:  # an entry that is refused anyway
+    except (SyntaxError, ValueError):  # an entry that is refused anyway
         return frozenset()

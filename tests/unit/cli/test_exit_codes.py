@@ -76,6 +76,10 @@ ELSEWHERE: dict[tuple[str, int], tuple[str, str]] = {
         "tests/unit/corpus/test_corpus_check.py",
         'cuteport(["corpus", "check", "--no-run"]) == 1',
     ),
+    ("corpus", 3): (
+        "tests/unit/corpus/test_corpus_run.py",
+        'cuteport(["corpus", "check", "twice", "--device", "gpu"]) == 3',
+    ),
     ("lift", 0): (_RUNS, 'faster(command, e, "--json") == 0'),
     ("lift", 1): (_RUNS, 'faster(command, e, "--turns", "1") == 1'),
     ("lift", 3): (_RUNS, 'faster(command, e, "--money", "1") == 3'),

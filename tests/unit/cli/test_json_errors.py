@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import verify.__main__ as verify_main
-from translator.cli.main import run
+from translator.cli.main import app, run
 from translator.documents import Failure
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -118,3 +121,14 @@ def test_verify_helps_like_the_others(capfd: pytest.CaptureFixture[str]) -> None
     parser = verify_main._parser()
     options = {o for action in parser._actions for o in action.option_strings if o.startswith("--")}
     assert options <= set(shown.replace(",", " ").split())
+
+
+def test_every_command_takes_json() -> None:
+    def without(command: Any, name: str) -> Iterator[str]:
+        if below := getattr(command, "commands", None):
+            for one in below:
+                yield from without(below[one], f"{name} {one}")
+        elif not any("--json" in p.opts for p in command.params):
+            yield name
+
+    assert list(without(typer.main.get_command(app), "cuteport")) == ["cuteport mcp"]  # which is a server

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from corpus.catalog import Item
+from translator.batch.corpus_check import Checked, conclude, expand_all
 from verify.certificate import sealed
 from verify.facts import (
     BenchFacts,
@@ -77,5 +80,21 @@ def verdict_of(
     )  # fmt: skip
 
 
+def compiled_only(target: Path) -> Verdict:
+    """A verdict about `target` whose values were not compared."""
+    made = verdict_of(target)
+    not_run = StageResult(stage="parity", target=str(target), status=Status.NOT_RUN, message="no GPU")
+    update = {"status": Status.COMPILED, "stages": [*made.stages[:2], not_run]}
+    return sealed(Verdict.model_validate(made.model_copy(update=update).model_dump()))
+
+
 def write_verdict(target: Path, verdict: Verdict) -> None:
     write_json(target / "verdict.json", verdict.model_dump(mode="json", exclude_none=True))
+
+
+def concluded(item: Item, into: Path, *given: dict[str, Any]) -> Checked:
+    """What becomes of an entry by verdicts made of what is given for each variant."""
+    checked = Checked(item)
+    targets = list(expand_all([item], into))
+    conclude(checked, [verdict_of(t, **g) for t, g in zip(targets, given, strict=True)])
+    return checked

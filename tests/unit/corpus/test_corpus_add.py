@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from made_verdicts import mutation, verdict_of, write_verdict
-from small_entry import ENTRY, KERNEL, SPEC, write_entry
+from small_entry import ENTRY, write_entry
 
 from corpus.catalog import load, load_item
 from corpus.entry import Proof
@@ -20,27 +20,7 @@ from translator.cli.main import run as cuteport
 from verify.spec_file import load_spec
 from verify.verdict import Status
 
-PLAIN = KERNEL.replace("# -- block one\n# -- block two\n", "")
 WANTED = Wanted("toys", "double", "MIT", "somebody/project at src/double.cu", "Doubles a vector")
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    """A target as `port` and a person leave it."""
-    folder = tmp_path / "target"
-    (folder / "original").mkdir(parents=True)
-    spec = (
-        SPEC.replace("${dtype}", "f32")
-        .replace('"cuda.cu"', '"original/device.cu"')
-        .replace("kernel.py", "port.py")
-    )
-    (folder / "spec.toml").write_text(spec)
-    (folder / "port.py").write_text(PLAIN.replace("twice", "double").replace("def double", "def double"))
-    (folder / "spec.toml").write_text(spec.replace('entry = "twice"', 'entry = "double"'))
-    (folder / "original/device.cu").write_text("__global__ void twice(float* x, int n) {}\n")
-    (folder / "reference.py").write_text('"""Doubles."""\n')
-    write_verdict(folder, verdict_of(folder, mutation(20, ()), 1.1))
-    return folder
 
 
 def codes(target: Path, wanted: Wanted, root: Path) -> dict[str, str]:
@@ -234,7 +214,8 @@ def test_a_proven_entry_of_the_family_is_a_model(kernels: Path, capsys: pytest.C
     for place in (folder, other):
         item = load_item(place)
         names, now = [v.name for v in item.entry.variant], item.hashes()
-        record(item, Proof(date="2026-11-30", device="x", status="PASSED", variants=names, hashes=now))
+        made = Proof(date="2026-11-30", device="x", status="PASSED", variants=names, mutation=1, hashes=now)
+        record(item, made)
     for name, model in (("toys/four", folder), ("crafts/five", other)):
         assert cuteport(["corpus", "new", name]) == 0
         assert f"next: a spec to go by: {model}/spec.toml" in capsys.readouterr().err.splitlines()

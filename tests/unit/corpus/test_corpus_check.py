@@ -10,34 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_verdicts import mutation, verdict_of, write_verdict
-from small_entry import KERNEL, write_blocks, write_entry
+from made_verdicts import concluded, mutation, verdict_of, write_verdict
+from small_entry import KERNEL
 
 import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
-from corpus.inline import load_blocks, with_blocks
+from corpus.inline import load_blocks
 from corpus.problem import Problem
 from translator.batch.corpus_documents import ShowDocument
 from translator.cli.main import run as cuteport
 from translator.documents import schema_of
 from verify.options import Options
 from verify.verdict import Status, Verdict
-
-
-@pytest.fixture
-def item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Item:
-    blocks = load_blocks(write_blocks(tmp_path / "blocks"))
-    monkeypatch.setattr(check, "load_blocks", lambda: blocks)
-    folder = write_entry(tmp_path / "kernels", kernel=with_blocks(KERNEL, blocks))
-    monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(folder)], []))
-    return load_item(folder)
-
-
-def concluded(item: Item, into: Path, *given: dict[str, Any]) -> check.Checked:
-    checked = check.Checked(item)
-    targets = list(check.expand_all([item], into))
-    check.conclude(checked, [verdict_of(t, **g) for t, g in zip(targets, given, strict=True)])
-    return checked
 
 
 def test_passed_verdicts_are_recorded_with_the_least_of_all_variants(item: Item, tmp_path: Path) -> None:
@@ -74,14 +58,21 @@ def test_changed_kernels_are_judged_in_the_first_variant_or_where_an_entry_says(
 def test_two_of_one_structure_say_why_both_stay(item: Item, tmp_path: Path) -> None:
     other = tmp_path / "kernels/toys/twin"
     shutil.copytree(item.folder, other)
-    for name in ("entry.toml", "kernel.py"):
+    for name in ("entry.toml", "kernel.py", "spec.toml"):
         (other / name).write_text((other / name).read_text().replace("twice", "twin"))
     found = check.examine([load_item(item.folder), load_item(other)])
     assert [[p.code for p in c.problems] for c in found] == [[], ["CP5009"]]
     assert found[1].problems[0].message == "1.00 of its structure is that of twice"
+    told = ([[]], [["CP5009"]])
+    assert [[p.code for p in c.problems] for c in check.examine([load_item(other)], [item])] == told[0]
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
+    proven = load_item(item.folder)  # what is checked alone is no copy of what can be found
+    assert [[p.code for p in c.problems] for c in check.examine([load_item(other)], [proven])] == told[1]
+    found = check.examine([load_item(other), proven])
+    assert [[p.code for p in c.problems] for c in found] == [["CP5009"], []]
     text = (other / "entry.toml").read_text()
     (other / "entry.toml").write_text(text.replace("[same]", '[beside]\ntwice = "it is slower"\n\n[same]'))
-    assert [c.problems for c in check.examine([item, load_item(other)])] == [[], []]
+    assert [c.problems for c in check.examine([proven, load_item(other)])] == [[], []]
 
 
 def test_changes_known_to_change_nothing_do_not_count(item: Item, tmp_path: Path) -> None:
@@ -218,6 +209,11 @@ def test_the_command_tells_what_is_not_proven(
     assert cuteport(["corpus", "list"]) == 0
     assert "proven: emulator" in capsys.readouterr().out
 
+    place = item.folder / "entry.toml"
+    place.write_text(place.read_text().replace("mutation = 1.0", "mutation = 0.1"))
+    assert cuteport(["corpus", "check", "--no-run"]) == 1
+    assert "CP5007: emulator: a score of 0.1 is recorded" in capsys.readouterr().err
+
     (item.folder / "kernel.py").write_text(item.text("kernel.py").replace("return FIRST", "return 3"))
     assert cuteport(["corpus", "check", "--no-run"]) == 1
     assert "CP5004: block one differs" in capsys.readouterr().err
@@ -231,6 +227,8 @@ def test_wrong_names_and_choices_are_wrong_usage(item: Item, capsys: pytest.Capt
     assert cuteport(["corpus", "check", "--device", "abacus"]) == 2
     assert cuteport(["corpus", "check", "--verdicts", "nowhere"]) == 2
     assert "nowhere is no folder" in capsys.readouterr().err
+    for wrong in (["--device", "abacus"], ["-j", "0"], ["--verdicts", "."]):
+        assert cuteport(["corpus", "check", "--no-run", *wrong]) == 2
     assert cuteport(["corpus", "show", "twice"]) == 0
     assert "| `x[i] * 2` | `x * 2` |" in capsys.readouterr().out
 
@@ -277,6 +275,15 @@ def test_the_command_verifies_every_variant_and_records(
     assert f"2 variants PASSED; {score}; 1.50x of the CUDA twin's speed" in got.out
     assert got.err.count("PASSED: by hand") == 2
     assert load_item(item.folder).proof("NVIDIA H200") is not None
+
+
+def test_an_entry_that_is_named_twice_is_checked_once(
+    item: Item, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    concluded(item, tmp_path / "t", {"tried": mutation(20, ())}, {})
+    assert cuteport(["corpus", "check", "twice", "toys/twice", "twice", "--no-run"]) == 0
+    got = capsys.readouterr()
+    assert got.err == "" and got.out.count("twice: ") == 1
 
 
 def test_a_block_that_changed_is_put_in_by_a_command(
@@ -338,6 +345,33 @@ def test_a_place_that_can_not_be_a_folder_is_wrong_usage(
     (tmp_path / "file").write_text("")
     assert cuteport(["corpus", "expand", str(tmp_path / place), "twice"]) == 2
     assert "can't be made" in capsys.readouterr().err
+
+
+def test_a_place_with_too_long_a_name_or_in_the_corpus_is_wrong_usage(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("corpus.catalog.KERNELS", tmp_path / "kernels")
+    before = sorted(tmp_path.rglob("*"))
+    assert cuteport(["corpus", "expand", str(tmp_path / ("x" * 300)), "twice"]) == 2
+    assert "can't be made: File name too long" in capsys.readouterr().err
+    for place in ("kernels", "kernels/toys", "kernels/toys/twice/new"):
+        assert cuteport(["corpus", "expand", str(tmp_path / place), "twice"]) == 2
+        assert "is part of the corpus" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_entry_that_can_not_be_expanded_keeps_no_other_from_it(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "kernels/arts/thrice"
+    shutil.copytree(item.folder, other)
+    text = item.text("entry.toml").replace('"twice"', '"thrice"').replace('"toys"', '"arts"')
+    (other / "entry.toml").write_text(text)
+    (other / "spec.toml").write_text("schema = 1\n")
+    monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(other), item], []))
+    assert cuteport(["corpus", "expand", str(tmp_path / "out")]) == 1
+    got = capsys.readouterr()
+    assert "CP5001: variant f32: nothing uses dtype" in got.err and got.out.count("out/twice__") == 2
 
 
 @pytest.mark.parametrize("command", [["inline"], ["expand", "out"]])

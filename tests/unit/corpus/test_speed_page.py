@@ -18,7 +18,13 @@ def proven(folder: Path, device: str, ratio: float | None) -> Item:
     item = load_item(folder)
     names = [v.name for v in item.entry.variant]
     proof = Proof(
-        date="2026-11-30", device=device, status="PASSED", variants=names, ratio=ratio, hashes=item.hashes()
+        date="2026-11-30",
+        device=device,
+        status="PASSED",
+        variants=names,
+        mutation=1.0,
+        ratio=ratio,
+        hashes=item.hashes(),
     )
     record(item, proof)
     return load_item(folder)

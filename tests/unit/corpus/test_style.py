@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from small_entry import ENTRY, KERNEL, NOTES, write_blocks, write_entry
 from corpus.catalog import load, load_item
 from corpus.inline import load_blocks, with_blocks
 from corpus.problem import CorpusError
+from corpus.shingles import shingles
 from corpus.style import check_block, check_style
 
 
@@ -85,3 +87,34 @@ def test_a_block_that_is_no_python_is_told(tmp_path: Path, data: bytes) -> None:
     assert told.code == "CP5003" and told.message.startswith("no Python: ")
     with pytest.raises(CorpusError, match=r"one.py(:1)?: CP5003: no Python: "):
         load_blocks(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["-" * 20000 + "1", "+".join(["1"] * 3000), "a" + ".b" * 3000, "lambda: " * 2000 + "1"]
+)
+def test_what_is_nested_too_deeply_is_told_or_read(tmp_path: Path, text: str) -> None:
+    kernel = KERNEL + f"\n\nX = {text}\n"
+    assert told(tmp_path, kernel=kernel) in ([], ["nested too deeply"])
+    try:
+        assert shingles(kernel)
+    except ValueError as e:
+        assert str(e) == "nested too deeply"
+    place = tmp_path / "block.py"
+    place.write_text(f'"""One."""\n\nX = {text}\n')
+    assert [p.message for p in check_block(place)] in ([], ["no Python: nested too deeply"])
+
+
+def test_a_type_that_is_nested_too_deeply_is_told(tmp_path: Path) -> None:
+    deep = "lambda: " * 900 + "1"
+    kernel = KERNEL.replace("width: cutlass.Constexpr", f"width: ({deep})")
+    assert told(tmp_path, kernel=kernel) in ([], ["nested too deeply"])
+
+
+def test_a_block_that_is_no_file_is_told(tmp_path: Path) -> None:
+    folder = write_blocks(tmp_path / "blocks")
+    for name, make in (("three.py", Path.mkdir), ("four.py", os.mkfifo)):
+        make(folder / name)
+        with pytest.raises(CorpusError, match=rf"{name}: CP5003: no Python: not a regular file"):
+            load_blocks(folder)
+        assert [p.message for p in check_block(folder / name)] == ["no Python: not a regular file"]
+        (folder / name).rename(tmp_path / name)

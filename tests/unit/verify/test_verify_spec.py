@@ -134,6 +134,7 @@ def test_struct_fields_can_be_used_in_expressions() -> None:
         ('grid = ["(n + 255) / 256", "1", "1"]', 'grid = ["(n + "]', "grid", "ends too early"),
         ('role = "in"', 'role = "in"\ninit = "gauss"', "gauss", "unknown init 'gauss'"),
         ('name = "saxpy"\n[', "name = saxpy\n[", "name = saxpy", "not valid TOML"),
+        ("schema = 1", "schema = " + "9" * 5000, "", "not valid TOML: Exceeds the limit"),
     ],
 )
 def test_problems_name_their_line(old: str, new: str, bad: str, words: str) -> None:
