@@ -5,11 +5,11 @@ apart; out as many numbers (bf16, fp16, fp32), rows `out_stride` elements apart.
 of 16, the last of which may be short: ceil(columns / 16) bytes a row without gaps, or with `tiles` in
 cuBLAS's tiles of 128 rows x 4 groups. factor is one fp32 in device memory, 1 / g of nvfp4_quantize.
 
-Algorithm: half a group to a thread, whose 16-bit numbers are one access; the loads of `each` come first:
+Algorithm: 8 codes to a thread, or 4 of fp32, so that their numbers are one access; the loads of `each` first:
 
     row     |  group 0                           |  group 1
     thread  |  0: codes 0 … 7  |  1: codes 8 …   |  2                |  3               …
-    gQ ─32-bit loads→ words ─ fp16 by shifts ─ to fp32 ─ · (s · factor) ─ rounded ─128-bit stores→ gO
+    gQ ─32- or 16-bit loads→ words ─ fp16 by shifts ─ to fp32 ─ · (s · factor) ─ rounded ─128-bit stores→ gO
 
 Codes become numbers exactly; the product is made in fp32 and rounded once. A NaN scale makes its group NaN.
 columns is a compile-time constant; odd ones and unaligned rows get narrower accesses.
@@ -35,6 +35,7 @@ from cutlass import (
     Int64,
     Numeric,
     Uint8,
+    Uint16,
     Uint32,
 )
 from cutlass._mlir.dialects import llvm
@@ -216,39 +217,38 @@ def device_facts() -> tuple[int, int]:
 
 
 # -- end of device_facts
-SHARE, GROUP = 8, 16  # elements of a thread at a time; of a scale
-# (shares for each multiprocessor up to which it holds, threads of a block, shares of a thread). Reckoned, not
-# timed: 4 shares of a thread where each multiprocessor has 2048 threads with as many.
+GROUP, SHARE = 16, 128  # elements of a scale; bits of a thread at a time: two stores come in half sectors
+# (shares for each multiprocessor up to which it holds, threads of a block, shares of a thread)
 PLANS = ((8192, 128, 1), (1 << 62, 128, 4))
 
 
 @cute.jit
-def load_word(mQ: cute.Tensor, row, part, width: cutlass.Constexpr):
-    """The codes of one share; zeros beyond the row."""
-    copy, tile = row_tiles(Uint8, SHARE // 2, width, 1)
+def load_word(mQ: cute.Tensor, row, part, size: cutlass.Constexpr, width: cutlass.Constexpr):
+    """The codes of one share of `size` bytes, 2 or 4; zeros beyond the row."""
+    copy, tile = row_tiles(Uint8, size, width, 1)
     mine = copy.get_slice(0)
     tQgQ = mine.partition_S(cute.local_tile(mQ, tile, (row, part)))
     tQrQ = cute.make_fragment_like(tQgQ)
-    rQ = cute.make_tensor(tQrQ.iterator, cute.make_layout(SHARE // 2))
-    if cutlass.const_expr(mQ.shape[1] % (SHARE // 2) == 0):
+    rQ = cute.make_tensor(tQrQ.iterator, cute.make_layout(size))
+    if cutlass.const_expr(mQ.shape[1] % size == 0):
         cute.copy(copy, tQgQ, tQrQ)
     else:
         cQ = cute.local_tile(cute.make_identity_tensor((1, mQ.shape[1])), tile, (0, part))
         rQ.fill(0)
         cute.copy(copy, tQgQ, tQrQ, pred=in_bounds(mine.partition_S(cQ), mQ.shape[1]))
-    return cute.recast_tensor(rQ, Uint32)[0]
+    return Uint32(cute.recast_tensor(rQ, Uint32 if cutlass.const_expr(size == 4) else Uint16)[0])
 
 
 @cute.jit
 def store_share(values, mO: cute.Tensor, row, part, width: cutlass.Constexpr):
     """The numbers of one share, as far as the row goes."""
-    copy, tile = row_tiles(mO.element_type, SHARE, width, 1)
+    copy, tile = row_tiles(mO.element_type, SHARE // mO.element_type.width, width, 1)
     mine = copy.get_slice(0)
     tOgO = mine.partition_D(cute.local_tile(mO, tile, (row, part)))
     tOrO = cute.make_fragment_like(tOgO)
-    rO = cute.make_tensor(tOrO.iterator, cute.make_layout(SHARE))
+    rO = cute.make_tensor(tOrO.iterator, cute.make_layout(tile[1]))
     rO.store(values.to(mO.element_type))
-    if cutlass.const_expr(mO.shape[1] % SHARE == 0):
+    if cutlass.const_expr(mO.shape[1] % tile[1] == 0):
         cute.copy(copy, tOrO, tOgO)
     else:
         cO = cute.local_tile(cute.make_identity_tensor((1, mO.shape[1])), tile, (0, part))
@@ -263,27 +263,27 @@ def nvfp4_dequantize_kernel(
     mO: cute.Tensor,
     groups: cutlass.Constexpr,
     tiles: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
-    each: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
     width: cutlass.Constexpr,
     q_width: cutlass.Constexpr,
     hardware: cutlass.Constexpr,
 ):
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    rows, parts = mO.shape[0], -(-mO.shape[1] // SHARE)
+    (threads, each), rows, share = plan, mO.shape[0], SHARE // mO.element_type.width
+    parts = -(-mO.shape[1] // share)
     first = Uint32(block) * Uint32(threads * each) + Uint32(thread)
     row = [Int32((first + j * threads) // parts) for j in range(each)]
     part = [Int32((first + j * threads) % parts) for j in range(each)]
     source = [cutlass.min(row[j], rows - 1) for j in range(each)]  # beyond the end: what the last row has
-    word = [load_word(mQ, source[j], part[j], q_width) for j in range(each)]
-    scale = [mS[scale_place(source[j], part[j] // (GROUP // SHARE), groups, tiles)] for j in range(each)]
+    word = [load_word(mQ, source[j], part[j], share // 2, q_width) for j in range(each)]
+    scale = [mS[scale_place(source[j], part[j] // (GROUP // share), groups, tiles)] for j in range(each)]
     factor = mF[0]
     for j in cutlass.range_constexpr(each):
         if row[j] < rows:
             values = from_e2m1x8(word[j], hardware)
-            rX = cute.make_rmem_tensor(cute.make_layout(SHARE), Float32)
-            for k in cutlass.range_constexpr(SHARE):
+            rX = cute.make_rmem_tensor(cute.make_layout(share), Float32)
+            for k in cutlass.range_constexpr(share):
                 rX[k] = values[k]
             store_share(rX.load() * (from_e4m3(scale[j]) * factor), mO, row[j], part[j], width)
 
@@ -299,8 +299,7 @@ def nvfp4_dequantize_launch(
     q_stride: Int64,
     columns: cutlass.Constexpr,
     tiles: cutlass.Constexpr,
-    threads: cutlass.Constexpr,
-    each: cutlass.Constexpr,
+    plan: cutlass.Constexpr,
     width: cutlass.Constexpr,
     q_width: cutlass.Constexpr,
     hardware: cutlass.Constexpr,
@@ -311,15 +310,15 @@ def nvfp4_dequantize_launch(
     groups, scale_rows = padded((columns + GROUP - 1) // GROUP, 4, tiles), padded(rows, 128, tiles)
     mS = cute.make_tensor(pS, cute.make_layout(Int64(scale_rows) * groups))
     mF = cute.make_tensor(pF, cute.make_layout(1))
-    shares, span = Int64(rows) * -(-columns // SHARE), threads * each
-    nvfp4_dequantize_kernel(mQ, mS, mF, mO, groups, tiles, threads, each, width, q_width, hardware).launch(
-        grid=((shares + span - 1) // span, 1, 1), block=(threads, 1, 1), stream=stream
+    shares, span = Int64(rows) * -(-columns // (SHARE // mO.element_type.width)), plan[0] * plan[1]
+    nvfp4_dequantize_kernel(mQ, mS, mF, mO, groups, tiles, plan, width, q_width, hardware).launch(
+        grid=((shares + span - 1) // span, 1, 1), block=(plan[0], 1, 1), stream=stream
     )
 
 
-def plan_of(rows: int, columns: int, multiprocessors: int) -> tuple[int, int]:
-    """(threads of a block, shares of a thread)."""
-    shares = rows * -(-columns // SHARE)
+def plan_of(rows: int, columns: int, bits: int, multiprocessors: int) -> tuple[int, int]:
+    """(threads of a block, shares of a thread); `bits` of an element."""
+    shares = rows * -(-columns // (SHARE // bits))
     return min(row for row in PLANS if shares <= row[0] * multiprocessors)[1:]
 
 
@@ -333,7 +332,7 @@ def pointers(out, q, scale, factor, kind, width, q_width):
 def _compiled(dtype, columns, tiles, plan, width, q_width, capability):
     return cute.compile(
         nvfp4_dequantize_launch, *pointers(0, 0, 0, 0, ELEMENTS[dtype], width, q_width), Int32(0), Int64(0),
-        Int64(0), columns, bool(tiles), *plan, width, q_width, capability >= 100, make_fake_stream(),
+        Int64(0), columns, bool(tiles), plan, width, q_width, capability >= 100, make_fake_stream(),
     )  # fmt: skip
 
 
@@ -341,9 +340,9 @@ def compile_nvfp4_dequantize(dtype, rows, columns, tiles, width=0, q_width=0, pl
     """The compiled launcher for these facts. Widths of 0 are the widest that `columns` allows, for out in
     elements and for q in bytes; `plan` is (threads of a block, shares of a thread)."""
     multiprocessors, capability = device
-    plan = plan or plan_of(rows, columns, multiprocessors)
+    plan = plan or plan_of(rows, columns, ELEMENTS[dtype].width, multiprocessors)
     width = width or vector_width(ELEMENTS[dtype].width, columns)
-    q_width = q_width or vector_width(8, (columns + 1) // 2, SHARE // 2)
+    q_width = q_width or vector_width(8, (columns + 1) // 2, SHARE // ELEMENTS[dtype].width // 2)
     return _compiled(dtype, columns, tiles, plan, width, q_width, capability)
 
 
@@ -366,7 +365,7 @@ def nvfp4_dequantize(
         return
     kind, device = ELEMENTS[dtype], device_facts()
     width = vector_width(kind.width, columns, out_stride, address_of(out) * 8 // kind.width)
-    q_width = vector_width(8, (columns + 1) // 2, SHARE // 2, q_stride, address_of(q))
+    q_width = vector_width(8, (columns + 1) // 2, SHARE // kind.width // 2, q_stride, address_of(q))
     compile_nvfp4_dequantize(dtype, rows, columns, tiles, width, q_width, device=device)(
         *pointers(out, q, scale, factor, kind, width, q_width), Int32(rows), Int64(out_stride),
         Int64(q_stride),
