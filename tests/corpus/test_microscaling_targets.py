@@ -56,10 +56,10 @@ def ptx(arch: str, capability: int, dump: Path) -> dict[str, str]:
 def test_sm_100_converts_by_instruction(tmp_path: Path) -> None:
     told = ptx("sm_100a", 100, tmp_path)
     assert all(".target sm_100a" in t for t in told.values())
-    # 16 elements of a thread, two an instruction.
-    assert [told[n].count(FP4) for n in CALLS] == [0, 0, 8, 8]
+    # 32 elements of a thread, two an instruction; NVFP4's two scales of a thread in one.
+    assert [told[n].count(FP4) for n in CALLS] == [0, 0, 16, 16]
     assert [told[n].count(E8M0) for n in CALLS] == [1, 0, 1, 0]
-    assert [told[n].count(E4M3) for n in CALLS] == [8, 8, 0, 1]
+    assert [told[n].count(E4M3) for n in CALLS] == [16, 16, 0, 1]
 
 
 @pytest.mark.dsl
@@ -67,6 +67,6 @@ def test_before_sm_100_sums_stand_for_them(tmp_path: Path) -> None:
     told = ptx("sm_90a", 90, tmp_path)
     assert all(".target sm_90a" in t for t in told.values())
     assert not any(op in t for op in (FP4, E8M0) for t in told.values())
-    assert [told[n].count("min.xorsign.abs.f32") for n in CALLS] == [0, 0, 16, 16]
+    assert [told[n].count("min.xorsign.abs.f32") for n in CALLS] == [0, 0, 32, 32]
     wide = [(t.count("ld.global.v4"), ".local" in t) for t in told.values()]
-    assert wide == [(2, False)] * 4
+    assert wide == [(4, False)] * 4
