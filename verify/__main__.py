@@ -73,7 +73,9 @@ def _parser() -> _Parser:
         help="where values are compared; auto: a GPU if there is one, otherwise the emulator",
     )
     p.add_argument("--timeout", type=float, default=120.0, help="seconds per compile and per run")
-    p.add_argument("--jobs", type=int, default=1, help="targets at a time (timing is never shared)")
+    p.add_argument(
+        "--jobs", type=int, default=1, help="targets, or mutants of one, at a time (timing is never shared)"
+    )
     p.add_argument("--record", action="store_true", help="write baselines/<device>.json")
     p.add_argument(
         "--mutate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,8 +34,10 @@ class Slot:
         self.port = ChildSide(EMULATED_PORT, {}, arch, timeout, _LINES)
         self._served = 0
 
-    def serve(self, target: Path, spec: Spec, options: Options) -> StageResult:
-        """The parity stage of one target."""
+    def serve(
+        self, target: Path, spec: Spec, options: Options, beside: Sequence[ChildSide] = ()
+    ) -> StageResult:
+        """The parity stage of one target; `beside` are other slots' ports, which judge mutants too."""
         self._served += 1
         if self._served % _TARGETS_PER_CHILD == 0:
             self.port.restart()
@@ -68,7 +71,8 @@ class Slot:
                         "emulator",
                     )
                     found = compare(replace(comparison, original=original), port)
-                    return with_mutants(comparison, _with_counts(spec, found, original, port), options)
+                    found = _with_counts(spec, found, original, port)
+                    return with_mutants(comparison, found, options, beside)
             except SideError as e:
                 return not_compared(target, e)
 

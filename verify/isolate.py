@@ -52,6 +52,7 @@ class ChildDiedError(Exception):
 _LIVE: weakref.WeakSet[Child] = weakref.WeakSet()
 _HELD: dict[str, set[str]] = {}  # what held in the children of this process so far
 _level: list[Level] = []
+_ends: list[None] = []
 
 
 def level() -> Level:
@@ -79,8 +80,14 @@ def confinement() -> dict[str, str]:
 
 def end_all() -> None:
     """Kill every child of this process, from any thread: the work is being given up."""
+    _ends.append(None)
     for child in list(_LIVE):
         child.kill()
+
+
+def ends() -> int:
+    """How often all work was given up so far: who starts one child after the other asks between them."""
+    return len(_ends)
 
 
 class Child:

@@ -128,8 +128,11 @@ def _passed(done: list[StageResult]) -> bool:
 
 
 @contextmanager
-def _runner(where: Where, options: Options) -> Iterator[Callable[[Path, Spec], list[StageResult]]]:
-    """What runs a target's last stages on the device; may be called from several threads."""
+def _runner(
+    where: Where, options: Options, at_once: int
+) -> Iterator[Callable[[Path, Spec], list[StageResult]]]:
+    """What runs a target's last stages on the device; may be called from several threads. In the emulator
+    `at_once` mutants of each are judged at a time."""
     if where.gpu is not None:
         gpu = where.gpu
         lock = GpuLock(gpu.uuid or gpu.name)
@@ -144,8 +147,9 @@ def _runner(where: Where, options: Options) -> Iterator[Callable[[Path, Spec], l
         return
 
     def emulate(target: Path, spec: Spec) -> list[StageResult]:
-        with slots.one() as slot:
-            parity = slot.serve(target, spec, options)
+        more = at_once - 1 if options.mutate is not None else 0
+        with slots.one() as slot, slots.some(more) as others:
+            parity = slot.serve(target, spec, options, [s.port for s in others])
         looked = parity.status is Status.PASSED and options.wants("sanitize")
         return [parity, of_emulated_parity(parity)] if looked else [parity]
 
@@ -175,7 +179,8 @@ def _all_run(
         except Exception:  # a bug met by one target must not cost the others their results
             return [_stage("parity", target, Status.AMBIGUOUS, "CP7099", traceback.format_exc())]
 
-    with _runner(where, options) as run, ThreadPoolExecutor(max(1, options.jobs)) as pool:
+    at_once = max(1, options.jobs // max(1, len(ready)))  # no target waits for a job that is left over
+    with _runner(where, options, at_once) as run, ThreadPoolExecutor(max(1, options.jobs)) as pool:
         waiting = {pool.submit(one, t): t for t in ready}
         try:
             for future in as_completed(waiting):

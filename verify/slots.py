@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Generic, Protocol, TypeVar
 
 
@@ -35,6 +35,12 @@ class Pool(Generic[T]):
             yield taken
         finally:
             self._free.put(taken)
+
+    @contextmanager
+    def some(self, count: int) -> Iterator[list[T]]:
+        """As many of them, for the calling thread alone."""
+        with ExitStack() as held:
+            yield [held.enter_context(self.one()) for _ in range(count)]
 
     def close(self) -> None:
         for made in self._made:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from threading import get_ident
 
 import pytest
 
 from tests.emulator.test_verify import copied
 from verify.facts import MutationFacts
+from verify.mutate import trial
 from verify.options import Options
 from verify.run import verify_targets
 from verify.verdict import Status
@@ -77,3 +80,25 @@ FATES: dict[str, dict[str, str]] = {
 def test_each_mutant_meets_its_fate(scores: dict[str, MutationFacts], name: str) -> None:
     met = {m.id: m.code if m.fate == "killed" else m.fate for m in scores[name].mutants}
     assert met == FATES[name]
+
+
+def test_several_children_rule_as_one_does(
+    scores: dict[str, MutationFacts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, judges = trial._Trial.judge, set()
+
+    def watched(self: trial._Trial, source: str) -> trial.Ruling:
+        judges.add(get_ident())
+        return judge(self, source)
+
+    monkeypatch.setattr(trial._Trial, "judge", watched)
+    sizes, count = SCORED["reduce_sum"]
+    target = copied(tmp_path / "reduce_sum", "reduce_sum", sizes, {})
+    options = Options(device="emulator", mutate=count, cases=("257", "999"), jobs=3)
+    (verdict,) = verify_targets([target], options)
+    parity = verdict.stage("parity")
+    assert parity is not None and parity.parity is not None and parity.parity.mutation is not None
+    assert parity.parity.mutation.model_copy(update={"seconds": 0.0}) == scores["reduce_sum"].model_copy(
+        update={"seconds": 0.0}
+    )
+    assert len(judges) == 3

@@ -172,7 +172,9 @@ def check(
             "--verdicts", metavar="DIR", help="Take verdicts of `corpus expand DIR`, made elsewhere."
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", help="Variants at a time.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", help="Variants, or changed kernels of one, at a time.")
+    ] = 1,
     as_json: Json = False,
 ) -> int:
     """Check entries: style, inlined blocks, and every variant by `verify`; record what was proven."""

@@ -1,19 +1,23 @@
-"""Mutants of a port that passed, each judged by the runs that the port itself passed."""
+"""Mutants of a port that passed, each judged by the runs that the port itself passed: one after the other, or
+several at a time by ports in children of their own, beside one original."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from verify.facts import CompileFacts, MutationFacts
-from verify.mutate.generate import choose, mutants
+from verify.isolate import ends
+from verify.mutate.generate import Mutant, choose, mutants
 from verify.mutate.remembered import Remembered, remembered
-from verify.mutate.score import Ruling, facts_of, judged
+from verify.mutate.score import Judged, Ruling, facts_of, judged
 from verify.options import Mutate, Options
 from verify.parity import run_parity
 from verify.plan import Device, Run
@@ -68,8 +72,11 @@ class Comparison:
     device: Device
 
 
-def with_mutants(comparison: Comparison, result: StageResult, options: Options) -> StageResult:
-    """A parity stage with what became of mutants, where they are wanted and the port passed.
+def with_mutants(
+    comparison: Comparison, result: StageResult, options: Options, beside: Sequence[ChildSide] = ()
+) -> StageResult:
+    """A parity stage with what became of mutants, where they are wanted and the port passed. `beside` are
+    more ports' children that may judge some of them.
 
     The port goes through the same runs once more, which shows what it takes: should it fail now, that is the
     stage's result."""
@@ -81,7 +88,7 @@ def with_mutants(comparison: Comparison, result: StageResult, options: Options) 
     again = compare(c, watched)
     if again.status is not Status.PASSED:
         return again
-    tried = _try(c, watched, options.mutate, options.seed)
+    tried = _try(c, watched, options.mutate, options.seed, beside)
     return result.model_copy(update={"parity": result.parity.model_copy(update={"mutation": tried})})
 
 
@@ -93,35 +100,75 @@ def compare(c: Comparison, port: Side | None = None, explain: bool = True) -> St
     )
 
 
-def _try(c: Comparison, watched: Watched, wanted: Mutate, seed: int) -> MutationFacts:
-    """Judge mutants of a port that passed. Its child serves them, and afterwards is as it was; the target's
-    folder is only read."""
+def _try(
+    c: Comparison, watched: Watched, wanted: Mutate, seed: int, beside: Sequence[ChildSide]
+) -> MutationFacts:
+    """Judge mutants of a port that passed. Its child serves them, with those beside it, and all are as they
+    were afterwards; the target's folder is only read."""
     start = time.monotonic()
     source = (c.target / c.spec.port.module).read_text(encoding="utf-8")
     every = mutants(source, c.spec.port.entry)
-    load, timeout = dict(c.port.load), c.port.timeout
+    ports = [c.port, *beside]
+    before = [(dict(port.load), port.timeout) for port in ports]
     with tempfile.TemporaryDirectory(prefix="cuteport-mutants-") as folder:
         try:
-            trial = _Trial(c, watched, Path(folder))
-            found = list(judged(choose(every, wanted, seed), trial.judge))
+            for port in beside:
+                port.reload(c.port.load)
+            own = _Trial(c, watched, Path(folder) / "0")
+            others = [
+                _Trial(replace(c, port=port), watched, Path(folder) / str(n), own.code)
+                for n, port in enumerate(beside, 1)
+            ]
+            found = list(_all(choose(every, wanted, seed), [own, *others]))
         finally:
-            c.port.timeout, c.port.budgets = timeout, {}
-            c.port.reload(load)
+            for port, (load, timeout) in zip(ports, before, strict=True):
+                port.timeout, port.budgets = timeout, {}
+                port.reload(load)
     seconds = round(time.monotonic() - start, 3)
     return facts_of(found, source, c.spec.port.module, len(every), seed, seconds)
 
 
-class _Trial:
-    """Judges one mutant after the other."""
+def _all(chosen: Sequence[Mutant], trials: Sequence[_Trial]) -> Iterator[Judged]:
+    """Each mutant, judged by whichever of the trials is free; in the mutants' order. SideError where the work
+    is given up meanwhile."""
+    begun = ends()
+    free: SimpleQueue[_Trial] = SimpleQueue()
+    for trial in trials:
+        free.put(trial)
 
-    def __init__(self, comparison: Comparison, watched: Watched, folder: Path) -> None:
+    def judge(source: str) -> Ruling:
+        if ends() != begun:  # a child that was ended for good would be started again, for each that is left
+            raise SideError("died", trials[0].died, "given up")
+        trial = free.get()
+        try:
+            return trial.judge(source)
+        finally:
+            free.put(trial)
+
+    if len(trials) == 1:
+        yield from judged(chosen, judge)
+        return
+    pool = ThreadPoolExecutor(len(trials))
+    try:
+        rulings = pool.map(judge, [m.source for m in chosen])
+        yield from (Judged(m, r) for m, r in zip(chosen, rulings, strict=True))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Trial:
+    """Judges one mutant after the other, in one thread. `code` is the port's own, which is compiled where it
+    is not given."""
+
+    def __init__(self, comparison: Comparison, watched: Watched, folder: Path, code: str = "") -> None:
         self._c = comparison
         self._port = comparison.port
         self._folder = folder
         self._served = 0
         places = [resolve(comparison.spec, run.case) for run in comparison.runs]
         self._known = [known_when_compiled(comparison.spec, p) for p in places if p.launchable]
-        self._own = self._port.code(self._known)
+        self.code = code or self._port.code(self._known)
+        self.died = self._port.role.died
         self._port.timeout = min(self._port.timeout, max(_LEAST_SECONDS, _TIMES * watched.seconds))
         self._port.budgets = {case: _TIMES * n + _LEAST_STEPS for case, n in watched.steps.items()}
 
@@ -156,7 +203,7 @@ class _Trial:
         if result.status is Status.PASSED or result.status in _MAY_NOT_COMPILE:
             if isinstance(code := self._code(self._known), Ruling):
                 return code
-            if code == self._own and result.status is Status.PASSED:
+            if code == self.code and result.status is Status.PASSED:
                 return Ruling(Status.PASSED, same_code=True)
         return Ruling(result.status, result.code or "")
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 import verify.__main__ as command
+from verify import isolate
 from verify.__main__ import exit_code
 from verify.check.told import findings_of_verdicts, suites_of_verdicts
 from verify.facts import MutationFacts, ParityFacts
+from verify.isolate import end_all
 from verify.mutate.generate import Mutant, choose
 from verify.mutate.remembered import Remembered, remembered
 from verify.mutate.score import Judged, Ruling, facts_of
+from verify.mutate.trial import _all
 from verify.options import Options, mutate_of, score_of, with_values
 from verify.sides import Inputs, SideError, SideRan
 from verify.verdict import Report, StageResult, Status, Verdict
@@ -28,6 +34,7 @@ class Counting:
 
     def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
         self.runs += 1
+        time.sleep(0.01)  # long enough for others to ask meanwhile
         if repeat == 7:
             raise SideError("refused", "CP7002", "no")
         return SideRan({"y": np.array([self.runs], np.uint8)})
@@ -49,6 +56,19 @@ def test_the_original_runs_once_for_the_same_inputs() -> None:
 
     assert [asked("a", 0, 0), asked("b", 0, 0), asked("a", 1, 0), asked("a", 0, 1)] == [1, 2, 3, 4]
     assert [asked("a", 0, 0), asked("b", 0, 0), asked("a", 1, 0), asked("a", 0, 1)] == [1, 2, 3, 4]
+
+
+def test_threads_that_ask_for_the_same_wait_for_one_answer() -> None:
+    side = Counting()
+    kept, at_once = Remembered(side), Barrier(4)
+
+    def ask(_: int) -> int:
+        at_once.wait()
+        return int(kept.run("a", inputs(0), 0).outputs["y"][0])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [1, 1, 1, 1]
+    assert side.runs == 1
 
 
 def test_what_the_original_refuses_it_refuses_again() -> None:
@@ -77,6 +97,29 @@ def test_the_reference_is_asked_once() -> None:
     ask = remembered(reference)
     assert [ask(c, inputs(0))["y"][0] for c in "aabab"] == [1, 1, 2, 1, 2]
     assert asked == ["a", "b"]
+
+
+class Ruler:
+    """A trial that gives all up while it judges the second mutant."""
+
+    died, judged = "CP7005", 0
+
+    def judge(self, source: str) -> Ruling:
+        Ruler.judged += 1
+        if Ruler.judged == 2:
+            end_all()
+        return Ruling(Status.PASSED)
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_nothing_more_is_judged_once_the_work_is_given_up(
+    trials: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolate, "_LIVE", set())  # other tests' children stay
+    Ruler.judged = 0
+    with pytest.raises(SideError, match="given up"):
+        list(_all(made("operator", 40), [Ruler() for _ in range(trials)]))  # type: ignore[misc]
+    assert 2 <= Ruler.judged <= 2 + trials
 
 
 def made(kind: str, count: int) -> list[Mutant]:
