@@ -66,6 +66,14 @@ class Item:
             found.append(Problem("CP5007", self.folder, "no score of changed kernels is recorded"))
         return found
 
+    def lacking(self) -> list[Problem]:
+        """Why an entry without a proof has none: what is recorded proves nothing, or is about other files."""
+        if problems := self.wanting():
+            return problems
+        had = ", ".join(p.device for p in self.entry.verified)
+        words = f"changed since it was proven ({had})" if had else "was never proven"
+        return [Problem("CP5005", self.folder, words)]
+
     def proofs(self) -> list[Proof]:
         """The proofs of the entry as it is now, one a device; none where one of them proves nothing."""
         return [] if self.wanting() else self.recorded()

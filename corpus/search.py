@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,14 +54,33 @@ def _counted(own: str, kernel: str, twin: str, notes: str) -> Counter[str]:
     return found
 
 
-def search(query: str, items: list[Item], most: int = 10) -> list[Hit]:
-    """The entries that fit best, best first; equal scores in order of family and id."""
-    asked = list(dict.fromkeys(words(query)))
+def spelt_out(query: str, short: Mapping[str, Sequence[str]]) -> list[str]:
+    """The words of a query as people type it: names in capitals whole too, since `RoPE` is one word, and what
+    is short for others spelt out."""
+    found: list[str] = []
+    for typed in query.split():
+        whole = [typed.lower()] if _WORD.fullmatch(typed.lower()) else []
+        own = [*words(typed), *map(_stem, whole)]
+        found += [w for word in (*whole, *own) for w in (word, *short.get(word, ()))]
+    return found
+
+
+def search(
+    query: str, items: list[Item], most: int = 10, short: Mapping[str, Sequence[str]] | None = None
+) -> list[Hit]:
+    """The entries that fit best, best first; equal scores in order of family and id. With `short`, what words
+    are short for, the query is one that a person typed: an entry of that very name comes first."""
+    asked = list(dict.fromkeys(words(query) if short is None else spelt_out(query, short)))
     index = Bm25([_document(i) for i in items])
     hits = []
     for k, item in enumerate(items):
         met = tuple(w for w in asked if index.documents[k][w])
         if met:
             hits.append(Hit(item, round(index.score(k, met), 4), met))
-    hits.sort(key=lambda h: (-h.score, h.item.entry.family, h.item.entry.id))
+    typed = "" if short is None else re.sub(r"[\W_]", "", query.lower())
+
+    def called(h: Hit) -> bool:
+        return h.item.entry.id.replace("_", "") == typed
+
+    hits.sort(key=lambda h: (not called(h), -h.score, h.item.entry.family, h.item.entry.id))
     return hits[:most]

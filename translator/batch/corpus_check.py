@@ -90,11 +90,7 @@ def with_recorded(checked: list[Checked]) -> None:
     for c in checked:
         c.proof = c.item.proof()
         if c.proof is None and not c.problems:
-            c.problems += c.item.wanting()
-        if c.proof is None and not c.problems:
-            had = ", ".join(p.device for p in c.item.entry.verified)
-            words = f"changed since it was proven ({had})" if had else "was never proven"
-            c.problems.append(Problem("CP5005", c.item.folder, words))
+            c.problems += c.item.lacking()
 
 
 def renew(items: Iterable[Item]) -> Iterator[tuple[Item, bool, list[Problem]]]:

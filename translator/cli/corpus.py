@@ -51,10 +51,11 @@ def list_(as_json: Json = False) -> int:
 
 
 def _proven(item: Item) -> str:
-    """The devices whose proofs hold for the entry as it is now, or that none does."""
-    devices = [p.device for p in item.proofs()]
-    draft = f", a draft: {item.entry.draft}" if item.entry.draft else ""
-    return f"proven: {', '.join(devices) or 'no' + draft}"
+    """The devices whose proofs hold for the entry as it is now, or why none does."""
+    if devices := [p.device for p in item.proofs()]:
+        return f"proven: {', '.join(devices)}"
+    why = f"a draft: {item.entry.draft}" if item.entry.draft else "; ".join(p.message for p in item.lacking())
+    return f"proven: no, {why}"
 
 
 @app.command("show")
@@ -108,8 +109,9 @@ def search(
         raise typer.BadParameter("it goes with --for FILE.cu", param_hint="--explain, -k, -I, -D, --std")
     from corpus.catalog import load, retrievable
     from corpus.search import search as ranked
+    from translator.retrieval.tokens import typed_words
 
-    hits = ranked(" ".join(words or ()), retrievable(load()[0]), most or 10)
+    hits = ranked(" ".join(words or ()), retrievable(load()[0]), most or 10, typed_words())
     if as_json:
         from translator.batch.corpus_documents import HitEntry, SearchDocument
         from translator.documents import to_json

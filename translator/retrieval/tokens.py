@@ -46,3 +46,11 @@ def plain_words(text: str) -> list[str]:
     """Words of prose with what is short for something spelt out."""
     noise, short = _table()
     return [w for word in words(text) if word not in noise for w in (word, *short.get(word, ()))]
+
+
+@cache
+def typed_words() -> dict[str, tuple[str, ...]]:
+    """What words are short for in a query that a person types."""
+    text = files("translator.retrieval").joinpath("words.toml").read_text(encoding="utf-8")
+    read = tomllib.loads(text)
+    return {k: tuple(words(v)) for k, v in (read["short"] | read["typed"]).items()}

@@ -240,12 +240,15 @@ def test_what_is_shown_says_whether_it_is_proven(
         assert cuteport(["corpus", "show", "twice"]) == 0
         return capsys.readouterr().out.splitlines()[2]
 
-    assert third_line() == "proven: no"
+    assert third_line() == "proven: no, was never proven"
     place = item.folder / "entry.toml"
     place.write_text(place.read_text().replace("schema = 1\n", 'schema = 1\ndraft = "not yet tried"\n'))
     assert third_line() == "proven: no, a draft: not yet tried"
     concluded(load_item(item.folder), tmp_path / "t", {"tried": mutation(20, ())}, {})
     assert third_line() == "proven: emulator"
+    place.write_text(place.read_text().replace('draft = "not yet tried"\n', ""))
+    (item.folder / "reference.py").write_text("# newer\n")
+    assert third_line() == "proven: no, changed since it was proven (emulator)"
 
 
 def test_variants_are_written_for_other_machines(

@@ -43,6 +43,18 @@ def test_what_an_entry_says_of_itself_counts_most(tmp_path: Path) -> None:
     assert search("vector", items) == search("vector", list(items)), "the same each time"
 
 
+def test_what_people_type_is_spelt_out(tmp_path: Path) -> None:
+    items = entries(tmp_path)
+    assert not search("ShUfFles", items)
+    assert [h.item.entry.id for h in search("ShUfFles", items, short={})] == ["sums"]
+    assert [h.item.entry.id for h in search("reduction", items, short={"reduction": ("sum",)})] == ["sums"]
+    # what is called so comes first, though another says it more often
+    for k in range(2):
+        (items[2 * k].folder / "notes.md").write_text("moves sums " * 40)
+    first = [[search(w, items, short=s)[0].item.entry.id for w in ("sums", "MOVES")] for s in (None, {})]
+    assert first[1] == ["sums", "moves"] != first[0]
+
+
 def test_likeness_is_of_structure(tmp_path: Path) -> None:
     own = shingles(KERNEL)
     renamed = KERNEL.replace("twice", "double").replace("mX", "mY").replace("Doubles", "Makes double")
