@@ -48,8 +48,12 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
         found.append(Problem("CP5003", item.folder / NOTES, "has no table `| CUDA | CuTe DSL |` with a row"))
     if not draft and not re.search(r"^## Pitfalls\n\n- ", notes, re.MULTILINE):
         found.append(Problem("CP5003", item.folder / NOTES, "has no list under `## Pitfalls`"))
-    if not draft and "TODO" in notes + source + item.text(ENTRY):
-        found.append(Problem("CP5003", item.folder, "has a TODO"))
+    for k, line in enumerate(notes.splitlines(), 1):
+        if line.startswith("|") and re.search(r"\|[ \t]*(``)?[ \t]*(?=\|)", line):
+            found.append(Problem("CP5003", item.folder / NOTES, "has a row with an empty cell", k))
+    for name in (NOTES, KERNEL, ENTRY) if not draft else ():
+        lines = enumerate(item.text(name).splitlines(), 1)
+        found += [Problem("CP5003", item.folder / name, "has a TODO", k) for k, t in lines if "TODO" in t]
     return found
 
 

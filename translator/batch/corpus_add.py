@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import math
 import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +57,8 @@ class Wanted:
     summary: str
 
 
+# Of a target: changes of its kernel that change no result, each with the reason, as in an entry's [same].
+SAME = "same.toml"
 # Licence, origin and summary of an entry that is yet to be written.
 _TO_SAY = ("Apache-2.0", "written here", "TODO")
 
@@ -134,13 +138,30 @@ def _gates(target: Path, wanted: Wanted) -> list[Problem]:
             problems.append(Problem("CP5013", target, why))
     except (CertificateError, SpecError) as e:
         return [*problems, Problem("CP5013", target, str(e).splitlines()[0])]
-    return problems + _judge(target, verdict)
+    try:
+        return problems + _judge(target, verdict, same_of(target))
+    except CorpusError as e:
+        return problems + e.problems
+
+
+def same_of(target: Path) -> dict[str, str]:
+    """What the target's same.toml says, if it has one. CorpusError CP5001 where it can't be read."""
+    path = target / SAME
+    if not path.exists():
+        return {}
+    try:
+        found = tomllib.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as e:
+        raise CorpusError([Problem("CP5001", path, f"can't be read: {e}")]) from e
+    if wrong := [k for k, v in found.items() if not (isinstance(v, str) and v.strip())]:
+        raise CorpusError([Problem("CP5001", path, f"{k!r}: the reason is a text") for k in wrong])
+    return found
 
 
 def _odd(target: Path, spec: Spec) -> list[Problem]:
     """CP5013 for files of the target that are none, or lie elsewhere: what is added is the target's own."""
     found = []
-    for name in (spec.port.module, spec.original.source, REFERENCE, "line_map.json"):
+    for name in (spec.port.module, spec.original.source, REFERENCE, NOTES, SAME, "line_map.json"):
         if Path(name).is_absolute() or ".." in Path(name).parts:
             found.append(Problem("CP5013", target / SPEC, f"{name} lies outside of the target"))
         elif irregular(target / name):
@@ -158,17 +179,18 @@ def _stale(verdict: Verdict, now: dict[str, str]) -> str:
     return "changed since its verdict.json was written" if differ else ""
 
 
-def _judge(target: Path, verdict: Verdict) -> list[Problem]:
+def _judge(target: Path, verdict: Verdict, same: Mapping[str, str]) -> list[Problem]:
     if verdict.status is not Status.PASSED:
         code = "CP5008" if verdict.status is Status.SLOWER else "CP5006"
         return [Problem(code, target, f"{verdict.status}: {verdict.proven}")]
     problems = []
-    share, ratios = score_of(verdict), ratios_of(verdict)
+    share, ratios = score_of(verdict, same), ratios_of(verdict)
     if share is None:
         problems.append(Problem("CP5007", target, unscored(verdict)))
     elif share < LEAST_SCORE:
-        words = f"{share:.2f} of the changed kernels are turned away: {', '.join(survivors(verdict))}"
-        problems.append(Problem("CP5007", target, words))
+        through = ", ".join(survivors(verdict, same))
+        words = f"{share:.2f} of the changed kernels are turned away: {through}; those that change no result"
+        problems.append(Problem("CP5007", target, f"{words} may stand in {SAME} with the reason"))
     # What it is for must be no slower; other cases may be as slow as those of any entry. NaN is neither.
     wanting = [r for k, r in enumerate(ratios) if not (LEAST_RATIO if k else 1.0) <= r < math.inf]
     problems += [Problem("CP5008", target, f"{r:.3f} of the original's speed") for r in wanting]
@@ -194,7 +216,11 @@ def _files(target: Path, spec: Spec, port: str, wanted: Wanted, made: Path) -> l
             lacking.append(Problem("CP5002", target, f"no {source}"))
     write(made / NOTES, notes(target, wanted.id))
     types = sorted({b.dtype for b in spec.buffers if b.dtype})
-    write(made / ENTRY, entry_text(wanted, _blocks(port), types))
+    try:
+        same = same_of(target)
+    except CorpusError:  # that gate has spoken
+        same = {}
+    write(made / ENTRY, entry_text(wanted, _blocks(port), types, same))
     return lacking
 
 
@@ -232,22 +258,30 @@ def _spec_rules(target: Path, made: Path) -> list[Problem]:
 
 
 def notes(target: Path, name: str) -> str:
-    """A first notes.md: one row for each CUDA line that the line map knows, to be worded by a person."""
+    """The target's own notes.md; without it a first one, to be worded by a person: a row for each CUDA line
+    that the line map knows, if that is about the port as it is now."""
+    with suppress(OSError, ValueError):
+        if (own := read_text(target / NOTES)).strip():
+            return own
     rows = []
     try:
-        lines = json.loads(read_text(target / "line_map.json"))["lines"]
-        port = read_text(target / "port.py").splitlines()
-        for emitted, path, cuda in lines:
-            source = read_text(target / "original" / Path(path).name).splitlines()
-            rows.append(f"| `{source[cuda - 1].strip()}` | `{port[emitted - 1].strip()}` |")
+        mapped, port = json.loads(read_text(target / "line_map.json")), read_text(target / "port.py")
+        if mapped["port_sha256"] == hashlib.sha256(port.encode()).hexdigest():
+            for emitted, path, cuda in mapped["lines"]:
+                source = read_text(target / "original" / Path(path).name).splitlines()
+                ours = port.splitlines()[emitted - 1].strip()
+                rows.append(f"| `{source[cuda - 1].strip()}` | `{ours}` |")
     except (OSError, ValueError, LookupError, TypeError, RecursionError):  # not as `port` wrote it
-        rows = ["| TODO | TODO |"]
-    table = "\n".join(dict.fromkeys(rows))
+        rows = []
+    table = "\n".join(dict.fromkeys(rows or ["| TODO | TODO |"]))
     return f"# {name}\n\n| CUDA | CuTe DSL |\n| --- | --- |\n{table}\n\n## Pitfalls\n\n- TODO\n"
 
 
-def entry_text(wanted: Wanted, blocks: list[str], dtypes: list[str]) -> str:
+def entry_text(
+    wanted: Wanted, blocks: list[str], dtypes: list[str], same: Mapping[str, str] | None = None
+) -> str:
     """A first entry.toml; what only a person can say is asked for by TODO."""
+    known = "".join(f"{quoted(what)} = {quoted(why)}\n" for what, why in (same or {}).items())
     return f"""schema = 1
 id = {quoted(wanted.id)}
 family = {quoted(wanted.family)}
@@ -266,10 +300,12 @@ origin = {quoted(wanted.origin)}
 license = {quoted(wanted.license)}
 technique = "TODO"
 
+[same]
+{known}
 [[variant]]
 name = "all"
 values = {{}}
-"""
+""".replace("[same]\n\n", "")
 
 
 def _diff(made: Path, at: Path) -> str:

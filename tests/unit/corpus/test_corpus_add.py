@@ -52,7 +52,8 @@ def test_a_target_that_passes_becomes_an_entry(target: Path, tmp_path: Path) -> 
             1.1,
             Status.PASSED,
             "CP5007",
-            "0.90 of the changed kernels are turned away: line 1: x",
+            "0.90 of the changed kernels are turned away: line 1: x; those that change no result may stand "
+            "in same.toml with the reason",
         ),
         (mutation(20, ()), 0.99, Status.PASSED, "CP5008", "0.990 of the original's speed"),
         (None, None, Status.WRONG_VALUES, "CP5006", "WRONG_VALUES: by hand"),

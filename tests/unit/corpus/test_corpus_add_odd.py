@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 from dataclasses import replace
@@ -123,3 +125,38 @@ def test_every_timed_case_counts(target: Path, ratios: tuple[float, ...], shown:
 
 def test_what_is_no_text_can_not_be_said(target: Path) -> None:
     assert told(target, replace(WANTED, summary="\udcff")) == [".: CP5001: summary: no text in UTF-8"]
+
+
+OWN_NOTES = (
+    "# double\n\n| CUDA | CuTe DSL |\n| --- | --- |\n| `x[i] * 2` | `x + x` |\n\n## Pitfalls\n\n- None yet.\n"
+)
+
+
+def test_notes_that_were_written_are_the_entry_s(target: Path) -> None:
+    (target / "notes.md").write_text(OWN_NOTES)
+    root = target.parent / "kernels"
+    add(target, WANTED, [], root)
+    assert (root / "toys/double/notes.md").read_text() == OWN_NOTES
+
+
+def test_a_line_map_of_another_port_pairs_no_lines(target: Path) -> None:
+    source, port = (target / "original/device.cu").read_text(), (target / "port.py").read_text()
+    lines = [[1, "original/device.cu", 1]]
+    for known, row in ((port, f"| `{source.splitlines()[0]}` |"), (port + "#", "| TODO | TODO |")):
+        mapped = {"port_sha256": hashlib.sha256(known.encode()).hexdigest(), "lines": lines}
+        (target / "line_map.json").write_text(json.dumps(mapped))
+        assert row in add(target, WANTED, [], target.parent / "kernels", dry=True)
+
+
+def test_changes_that_change_nothing_come_with_their_reasons(target: Path) -> None:
+    write_verdict(target, verdict_of(target, mutation(9, ("x",)), 1.1))
+    same = target / "same.toml"
+    same.write_text('"y" = "of another change"\n')
+    assert any("CP5007: 0.90 of the changed kernels" in line for line in told(target))
+    for text, why in (("x = 1\n", "'x': the reason is a text"), ("x = \n", "can't be read")):
+        same.write_text(text)
+        assert any(line.startswith(f"same.toml: CP5001: {why}") for line in told(target))
+    same.write_text('"x" = "each lane writes the same"\n')
+    root = target.parent / "kernels"
+    add(target, WANTED, [], root)
+    assert load_item(root / "toys/double").entry.same == {"x": "each lane writes the same"}

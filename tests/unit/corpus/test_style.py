@@ -58,6 +58,9 @@ def test_notes_have_a_table_and_pitfalls(tmp_path: Path) -> None:
     ]
     assert told(tmp_path / "b", notes=NOTES.replace("- None.", "")) == ["has no list under `## Pitfalls`"]
     assert told(tmp_path / "c", entry=ENTRY.replace("scalar loop", "TODO")) == ["has a TODO"]
+    for cell in ("", "``", " "):
+        empty = NOTES.replace("| `x * 2` |", f"| {cell} |")
+        assert told(tmp_path / f"d{len(cell)}{cell == ' '}", notes=empty) == ["has a row with an empty cell"]
 
 
 def test_blocks_have_rules_too(tmp_path: Path) -> None:
