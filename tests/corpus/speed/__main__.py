@@ -1,4 +1,4 @@
-"""Times the corpus on a GPU: `python3 -P -m tests.corpus.speed [FAMILY …] [--out FILE] …`.
+"""Times the corpus on a GPU: `python3 -m tests.corpus.speed [FAMILY …] [--out FILE] …`.
 
 Needs torch and the DSL only. Beside each entry in turns: torch's own operator, `torch.compile`, and a copy of
 as many bytes (large shapes) or a nearly empty kernel (decode shapes). FILE gets the numbers as JSON, after
@@ -70,7 +70,7 @@ def going_on(what: str, broken: list[str]) -> Iterator[None]:
 
 def main() -> bool:
     """Prints and writes the rows; true where one failed."""
-    parser = argparse.ArgumentParser(prog="python3 -P -m tests.corpus.speed")
+    parser = argparse.ArgumentParser(prog="python3 -m tests.corpus.speed")
     parser.add_argument("families", nargs="*", default=FAMILIES, help=", ".join(FAMILIES))
     parser.add_argument("--out", type=Path)
     parser.add_argument("--only", default="", help="rows whose name has this in it")

@@ -1,7 +1,7 @@
 """docs/corpus_speed.md and its plot from recorded times: `python -m tests.corpus.speed.page [FILE…]`.
 
-FILE is what `python3 -P -m tests.corpus.speed --out FILE` wrote on a GPU; it is kept beside the page. A row
-that a later FILE has too is taken from there, whole. Without FILE the page is made anew from the kept one.
+FILE is what `python3 -m tests.corpus.speed --out FILE` wrote on a GPU; its rows are kept beside the page, in
+place of those that were kept before, whole. Without FILE the page is made anew from what is kept.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ TIMED = {"mxfp8": "mx_quantize", "mxfp4": "mx_quantize", "nvfp4": "nvfp4_quantiz
 TEXT = """\
 # How fast the corpus is
 
-{date}, {device}, CUDA {cuda}, torch {torch}, nvidia-cutlass-dsl {dsl}: medians of
-`python3 -P -m tests.corpus.speed --no-compile --out FILE`, and of a second run with `--compiled` for the rows
-that have torch.compile beside them; both need a GPU, and a clone. A row's jobs run in turns in one process
-(`tests/corpus/speed/timing.py` says how); rows compare with themselves only. This page is made from such
-files: `python -m tests.corpus.speed.page FILE SECOND …`, which keeps their rows in `docs/corpus_speed.json`.
-A later file's rows take the place of earlier ones, whole: what changed is timed again by itself.
+{date}, {device}, CUDA {cuda}, torch {torch}, nvidia-cutlass-dsl {dsl}: medians of 25 rounds of
+`python3 -m tests.corpus.speed --no-compile --out FILE`, and of a second run with `--compiled` for the rows
+that have torch.compile beside them; both in a clone, where torch and the DSL can be imported, on a GPU. A
+row's jobs run in turns in one process (`tests/corpus/speed/timing.py` says how); rows compare with themselves
+only. This page is made from such files: `python3 -m tests.corpus.speed.page FILE …` keeps their rows in
+`docs/corpus_speed.json`. A later file's rows take the place of earlier ones, whole: what changed is timed
+again by itself, on the same device with the same versions.
 
 {summary}
 
@@ -196,25 +197,34 @@ def plot(document: dict[str, Any]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def merged(files: list[str]) -> dict[str, Any]:
-    """The first document, with the rows of the later ones in place of its own. ValueError where they are of
-    another device or of other versions."""
-    document, *later = [json.loads(Path(f).read_text(encoding="utf-8")) for f in files]
+def merged(files: list[str], kept: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All rows, each from the last file that has it, of what is kept or else of the first file. ValueError
+    where a file is of another device or of other versions. Dates are told together."""
+    documents = [json.loads(Path(f).read_text(encoding="utf-8")) for f in files]
+    document, *later = documents if kept is None else [kept, *documents]
     rows = {(r["family"], r["what"]): r for r in document["rows"]}
+    dates = set(document["date"].split(", "))
     for one in later:
-        if differ := [k for k in document if k != "rows" and one[k] != document[k]]:
+        if differ := [k for k in document if k not in ("rows", "date") and one[k] != document[k]]:
             raise ValueError(f"not measured alike: {', '.join(differ)}")
         rows |= {(r["family"], r["what"]): r for r in one["rows"]}
-    return {**document, "rows": list(rows.values())}
+        dates.add(one["date"])
+    return {**document, "date": ", ".join(sorted(dates)), "rows": list(rows.values())}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.corpus.speed.page")
     parser.add_argument("files", nargs="*", metavar="FILE", help="times to keep, later ones before earlier")
-    files = parser.parse_args().files
+    parser.add_argument("--anew", action="store_true", help="forget the rows that were kept")
+    given = parser.parse_args()
     DOCS.mkdir(exist_ok=True)
-    if files:
-        KEPT.write_text(json.dumps(merged(files), indent=1) + "\n", encoding="utf-8")
+    if given.files:
+        try:
+            old = None if given.anew or not KEPT.exists() else json.loads(KEPT.read_text(encoding="utf-8"))
+            document = merged(given.files, old)
+        except (OSError, ValueError, LookupError) as e:
+            parser.error(f"{e}")
+        KEPT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     document = json.loads(KEPT.read_text(encoding="utf-8"))
     PAGE.write_text(page(document), encoding="utf-8")
     PLOT.write_text(plot(document), encoding="utf-8")

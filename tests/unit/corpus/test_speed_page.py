@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from small_entry import write_blocks, write_entry
 
 from corpus.catalog import Item, load_item
 from corpus.entry import Proof
 from corpus.inline import load_blocks
 from corpus.proof import record
-from tests.corpus.speed.page import twins, untimed
+from tests.corpus.speed.page import merged, twins, untimed
 
 
 def proven(folder: Path, device: str, ratio: float | None) -> Item:
@@ -48,3 +50,19 @@ def test_entries_without_rows_are_named(tmp_path: Path) -> None:
     items = [load_item(write_entry(tmp_path))]
     assert untimed([{"what": "mxfp8 bf16 1x2"}], items) == "Not timed here: twice."
     assert untimed([{"what": "twice f32 8"}], items) == "Every entry has rows."
+
+
+def test_rows_take_the_place_of_those_that_were_kept(tmp_path: Path) -> None:
+    def timed(name: str, date: str, dsl: str, **us: float) -> str:
+        rows = [{"family": "norm", "what": what, "us": {"ours": t}} for what, t in us.items()]
+        (tmp_path / name).write_text(json.dumps({"date": date, "dsl": dsl, "rows": rows}))
+        return str(tmp_path / name)
+
+    old, new = timed("a", "2026-11-30", "4.8.1", one=1.0, two=2.0), timed("b", "2026-12-01", "4.8.1", two=3.0)
+    first = merged([old])
+    both = merged([new], first)
+    assert merged([old, new]) == both and both["date"] == "2026-11-30, 2026-12-01"
+    assert {r["what"]: r["us"]["ours"] for r in both["rows"]} == {"one": 1.0, "two": 3.0}
+    assert merged([new], both)["date"] == both["date"]
+    with pytest.raises(ValueError, match="not measured alike: dsl"):
+        merged([timed("c", "2026-12-01", "4.9.0", two=3.0)], both)
