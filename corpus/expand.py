@@ -19,8 +19,9 @@ def spec_of(item: Item, variant: Variant) -> str:
     place."""
     text, path = item.text(SPEC), item.folder / SPEC
     named = {m[1] for m in _PLACE.finditer(text)}
-    wrong = [f"variant {variant.name} has no value for ${{{n}}}" for n in sorted(named - set(variant.values))]
-    wrong += [f"variant {variant.name}: nothing uses {n}" for n in sorted(set(variant.values) - named)]
+    who = f"variant {variant.name} of entry.toml"
+    wrong = [f"{who} has no value for ${{{n}}}" for n in sorted(named - set(variant.values))]
+    wrong += [f"{who}: nothing uses {n}" for n in sorted(set(variant.values) - named)]
     if wrong:
         raise CorpusError([Problem("CP5001", path, w) for w in wrong])
     return _PLACE.sub(lambda m: variant.values[m[1]], text)

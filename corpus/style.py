@@ -41,7 +41,8 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
         return [Problem("CP5003", path, "nested too deeply")]
     found = [Problem("CP5003", path, what, line) for line, what in told]
     if names != item.entry.blocks:
-        words = f"inlines the blocks {', '.join(names)}; entry.toml says {', '.join(item.entry.blocks)}"
+        own, said = (", ".join(some) or "none" for some in (names, item.entry.blocks))
+        words = f"inlines the blocks {own}; entry.toml says {said}"
         found.append(Problem("CP5003", path, words))
     notes = item.text(NOTES)
     if not re.search(r"^\| CUDA \| CuTe DSL \|\n\| --- \| --- \|\n\|", notes, re.MULTILINE):

@@ -23,7 +23,7 @@ from verify.certificate import CertificateError, read_certificate
 from verify.facts import MutationFacts
 from verify.options import Options
 from verify.run import verify_targets
-from verify.verdict import Status, Verdict
+from verify.verdict import StageResult, Status, Verdict
 
 _AT_ONCE = 4  # entries, for each job: one that is interrupted has no more of them to do again
 _FILES = {"spec": SPEC, "original": TWIN, "port": KERNEL, "reference": REFERENCE}
@@ -116,24 +116,34 @@ def expand_all(items: Iterable[Item], into: Path) -> dict[Path, Item]:
 
 
 def run(
-    checked: list[Checked], into: Path, options: Options, tell: Callable[[Verdict], None], write: bool = True
+    checked: list[Checked],
+    into: Path,
+    options: Options,
+    tell: Callable[[Verdict], None],
+    write: bool = True,
+    on_stage: Callable[[StageResult], None] = lambda _: None,
 ) -> None:
     """Verify every variant of the entries that have no problem so far, some entries at a time, and record the
     proof of each as soon as it is judged: what comes after an interruption is what is left."""
     sound, step = [c for c in checked if not c.problems], _AT_ONCE * options.jobs
     for k in range(0, len(sound), step):
-        _run({c.item.folder: c for c in sound[k : k + step]}, into, options, tell, write)
+        _run({c.item.folder: c for c in sound[k : k + step]}, into, options, tell, write, on_stage)
 
 
 def _run(
-    sound: dict[Path, Checked], into: Path, options: Options, tell: Callable[[Verdict], None], write: bool
+    sound: dict[Path, Checked],
+    into: Path,
+    options: Options,
+    tell: Callable[[Verdict], None],
+    write: bool,
+    on_stage: Callable[[StageResult], None],
 ) -> None:
     targets = expand_all((c.item for c in sound.values()), into)
     changed = [t for t, item in targets.items() if _variant(item, t) in item.entry.mutated()]
     others = [t for t in targets if t not in changed]
     verdicts: dict[Path, list[Verdict]] = {folder: [] for folder in sound}
     for some, asked in ((changed, options), (others, replace(options, mutate=None))):
-        for verdict in verify_targets(some, asked) if some else ():
+        for verdict in verify_targets(some, asked, on_stage) if some else ():
             tell(verdict)
             of = targets[Path(verdict.target)]
             verdicts[of.folder].append(verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from translator.cli.options import Define, Device, Include, Json, Kernel, Std, n
 if TYPE_CHECKING:
     from corpus.catalog import Item
     from translator.batch.corpus_check import Checked
-    from verify.verdict import Verdict
+    from verify.verdict import StageResult, Verdict
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Proven kernels in CuTe DSL, and their building blocks."
@@ -184,6 +185,7 @@ def check(
     def work() -> int:
         from corpus.catalog import load
         from translator.batch import corpus_check as c
+        from translator.terminal import Progress
         from verify.options import DEVICES, Options
 
         where = next((d for d in DEVICES if d == (device or "auto")), None)
@@ -202,11 +204,22 @@ def check(
         elif run:
             options = Options(device=where, jobs=jobs, mutate="some" if mutate else None)
 
+            progress, many = Progress(), sum(len(one.item.entry.variant) for one in checked)
+            ended: list[str] = []
+
             def show(verdict: Verdict) -> None:
+                progress.clear()
+                ended.append(verdict.target)
                 typer.echo(f"{Path(verdict.target).name}: {verdict.status}: {verdict.proven}", err=True)
 
+            def show_stage(stage: StageResult) -> None:
+                if sys.stderr.isatty():  # elsewhere the lines of the verdicts are enough
+                    name = Path(stage.target).name
+                    progress("check", len(ended) + 1, many, f"{name}: {stage.stage} {stage.status}")
+
             with tempfile.TemporaryDirectory(prefix="cuteport-corpus-") as scratch:
-                c.run(checked, Path(scratch), options, show)
+                c.run(checked, Path(scratch), options, show, on_stage=show_stage)
+            progress.clear()
         else:
             c.with_recorded(checked)
         code = 1 if others or any(one.problems for one in checked) else 0

@@ -27,7 +27,10 @@ def verify(
         float, typer.Option("--timeout", metavar="SECONDS", help="Per compile, and per run of a case.")
     ] = 120.0,
     jobs: Annotated[
-        int, typer.Option("-j", "--jobs", metavar="N", help="Targets at a time; timing is never shared.")
+        int,
+        typer.Option(
+            "-j", "--jobs", metavar="N", help="Targets, or mutants of one, at a time; timing is never shared."
+        ),
     ] = 1,
     device: Device = None,
     record: Annotated[bool, typer.Option("--record", help="Write baselines/<device>.json.")] = False,

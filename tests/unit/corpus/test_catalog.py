@@ -151,8 +151,8 @@ def test_expanding_again_keeps_what_lies_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        (SPEC + "# ${other}\n", "variant f32 has no value for ${other}"),
-        (SPEC.replace("${dtype}", "f32"), "variant f32: nothing uses dtype"),
+        (SPEC + "# ${other}\n", "variant f32 of entry.toml has no value for ${other}"),
+        (SPEC.replace("${dtype}", "f32"), "variant f32 of entry.toml: nothing uses dtype"),
     ],
 )
 def test_places_and_values_must_meet(tmp_path: Path, spec: str, told: str) -> None:

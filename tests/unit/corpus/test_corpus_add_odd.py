@@ -95,7 +95,7 @@ def test_a_spec_that_no_entry_could_be_judged_by_is_told(target: Path) -> None:
     place = target / "spec.toml"
     place.write_text(place.read_text() + '[tolerance]\nrule = "double"\n# ${rows}\n')
     judged(target)
-    assert told(target) == ["spec.toml: CP5001: variant all has no value for ${rows}"]
+    assert told(target) == ["spec.toml: CP5001: variant all of entry.toml has no value for ${rows}"]
     place.write_text(place.read_text().replace("# ${rows}\n", ""))
     judged(target)
     assert told(target) == [

@@ -44,7 +44,7 @@ def test_changed_kernels_are_judged_in_the_first_variant_or_where_an_entry_says(
     place.write_text(place.read_text().replace('name = "f16"', f'name = "f16"\n{said}'))
     asked = []
 
-    def verify(targets: list[Path], options: Options) -> Iterator[Verdict]:
+    def verify(targets: list[Path], options: Options, _: object = None) -> Iterator[Verdict]:
         asked.extend((t.name, options.mutate) for t in targets)
         return (verdict_of(t, **({"tried": mutation(39, ())} if options.mutate else {})) for t in targets)
 
@@ -265,7 +265,7 @@ def test_the_command_verifies_every_variant_and_records(
 ) -> None:
     asked: list[Options] = []
 
-    def verify(targets: list[Path], options: Options) -> list[Verdict]:
+    def verify(targets: list[Path], options: Options, _: object = None) -> list[Verdict]:
         asked.append(options)
         tried = mutation(19, ("a + b → b + a",))
         return [verdict_of(t, tried, 1.5, gpu="NVIDIA H200") for t in reversed(targets)]
@@ -374,7 +374,10 @@ def test_an_entry_that_can_not_be_expanded_keeps_no_other_from_it(
     monkeypatch.setattr("corpus.catalog.load", lambda: ([load_item(other), item], []))
     assert cuteport(["corpus", "expand", str(tmp_path / "out")]) == 1
     got = capsys.readouterr()
-    assert "CP5001: variant f32: nothing uses dtype" in got.err and got.out.count("out/twice__") == 2
+    assert (
+        "CP5001: variant f32 of entry.toml: nothing uses dtype" in got.err
+        and got.out.count("out/twice__") == 2
+    )
 
 
 @pytest.mark.parametrize("command", [["inline"], ["expand", "out"]])

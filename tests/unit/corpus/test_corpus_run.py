@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import translator.batch.corpus_check as check
 from corpus.catalog import Item, load_item
 from translator.cli.main import run as cuteport
 from verify.options import Options
-from verify.verdict import Verdict
+from verify.verdict import StageResult, Status, Verdict
 
 
 def test_what_is_judged_is_kept_when_the_rest_is_interrupted(
@@ -27,7 +29,7 @@ def test_what_is_judged_is_kept_when_the_rest_is_interrupted(
     (other / "entry.toml").write_text(text.replace("[same]", '[beside]\ntwice = "it is slower"\n\n[same]'))
     monkeypatch.setattr("corpus.catalog.load", lambda: ([item, load_item(other)], []))
 
-    def verify(targets: list[Path], options: Options) -> Iterator[Verdict]:
+    def verify(targets: list[Path], options: Options, _: object = None) -> Iterator[Verdict]:
         for t in targets:
             if t.name == "twin__f16":
                 raise KeyboardInterrupt
@@ -44,7 +46,7 @@ def test_some_entries_are_judged_at_a_time(
 ) -> None:
     asked: list[int] = []
 
-    def verify(targets: list[Path], options: Options) -> Iterator[Verdict]:
+    def verify(targets: list[Path], options: Options, _: object = None) -> Iterator[Verdict]:
         asked.append(len(targets))
         return (verdict_of(t, mutation(20, ())) for t in targets)
 
@@ -64,7 +66,7 @@ def test_some_entries_are_judged_at_a_time(
 def test_a_machine_that_can_not_compare_values_is_no_fault_of_the_entry(
     item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def verify(targets: list[Path], options: Options) -> Iterator[Verdict]:
+    def verify(targets: list[Path], options: Options, _: object = None) -> Iterator[Verdict]:
         return (compiled_only(t) for t in targets)
 
     monkeypatch.setattr(check, "verify_targets", verify)
@@ -73,3 +75,22 @@ def test_a_machine_that_can_not_compare_values_is_no_fault_of_the_entry(
     for t in check.expand_all([item], tmp_path / "t"):
         write_verdict(t, compiled_only(t))
     assert cuteport(["corpus", "check", "twice", "--verdicts", str(tmp_path / "t")]) == 1
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_shows_how_far_it_is(
+    item: Item, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+) -> None:
+    def verify(
+        targets: list[Path], options: Options, on_stage: Callable[[StageResult], None]
+    ) -> Iterator[Verdict]:
+        for t in targets:
+            on_stage(StageResult(stage="static", target=str(t), status=Status.PASSED))
+            yield verdict_of(t, mutation(20, ()))
+
+    monkeypatch.setattr(check, "verify_targets", verify)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    assert cuteport(["corpus", "check", "twice", "--device", "emulator"]) == 0
+    shown = re.findall(r"\r(check \S+ twice__\w+: static PASSED)", capsys.readouterr().err)
+    lines = [f"check {k}/2 twice__{name}: static PASSED" for k, name in enumerate(("f32", "f16"), 1)]
+    assert shown == (lines if terminal else [])
