@@ -53,7 +53,10 @@ class Item:
 
     def wanting(self) -> list[Problem]:
         """CP5007, CP5008 for what is recorded and proves nothing, whoever wrote it."""
-        found, every = [], self.recorded()
+        return self._wanting(self.recorded())
+
+    def _wanting(self, every: list[Proof]) -> list[Problem]:
+        found = []
         for p in every:
             if p.mutation is not None and p.mutation < LEAST_SCORE:
                 found.append(
@@ -76,7 +79,8 @@ class Item:
 
     def proofs(self) -> list[Proof]:
         """The proofs of the entry as it is now, one a device; none where one of them proves nothing."""
-        return [] if self.wanting() else self.recorded()
+        every = self.recorded()  # which reads all files
+        return [] if self._wanting(every) else every
 
     def proof(self, device: str | None = None) -> Proof | None:
         """A proof of the entry as it is now: on `device`, or on any."""
