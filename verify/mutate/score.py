@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import TypeAlias, get_args
 
 from verify.facts import Fate, MutantFacts, MutationFacts
 from verify.mutate.generate import Mutant, diff
@@ -14,6 +14,7 @@ from verify.verdict import Status
 # A change that is no port any more says nothing about the verification; one that could not be judged neither.
 _INVALID = frozenset({Status.COMPILE_ERROR, Status.REJECTED_STATIC})
 _UNJUDGED = frozenset({Status.NOT_RUN, Status.REFUSED, Status.AMBIGUOUS, Status.ORIGINAL_SUSPECT})
+_Map: TypeAlias = Callable[[Callable[[str], "Ruling"], Iterable[str]], Iterable["Ruling"]]
 _LIVING = frozenset({Status.PASSED, Status.COMPILED})
 
 
@@ -76,10 +77,10 @@ class Score:
         return self.killed / counted if counted else 1.0
 
 
-def judged(chosen: Iterable[Mutant], run: Callable[[str], Ruling]) -> Iterator[Judged]:
-    """Each mutant with what `run` says of its source, as soon as it is known."""
-    for mutant in chosen:
-        yield Judged(mutant, run(mutant.source))
+def judged(chosen: Sequence[Mutant], run: Callable[[str], Ruling], each: _Map = map) -> Iterator[Judged]:
+    """Each mutant with what `run` says of its source, as soon as it is known; `each` is a pool's map where
+    several are asked for at a time."""
+    yield from map(Judged, chosen, each(run, [m.source for m in chosen]))
 
 
 def score(target: str, every: Iterable[Judged]) -> Score:

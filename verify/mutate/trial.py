@@ -150,8 +150,7 @@ def _all(chosen: Sequence[Mutant], trials: Sequence[_Trial]) -> Iterator[Judged]
         return
     pool = ThreadPoolExecutor(len(trials))
     try:
-        rulings = pool.map(judge, [m.source for m in chosen])
-        yield from (Judged(m, r) for m, r in zip(chosen, rulings, strict=True))
+        yield from judged(chosen, judge, pool.map)
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -118,7 +118,7 @@ def test_nothing_more_is_judged_once_the_work_is_given_up(
     monkeypatch.setattr(isolate, "_LIVE", set())  # other tests' children stay
     Ruler.judged = 0
     with pytest.raises(SideError, match="given up"):
-        list(_all(made("operator", 40), [Ruler() for _ in range(trials)]))  # type: ignore[misc]
+        list(_all(made("operator", 40), [Ruler() for _ in range(trials)]))
     assert 2 <= Ruler.judged <= 2 + trials
 
 
