@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 LICENCES = ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "ISC", "CC0-1.0")
 # What families and ids may be called. `id__variant` is a folder: with no `__` in an id it is one variant's.
 NAME = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
-# No line break, and nothing that a terminal obeys: lines are printed as they are.
 LONGEST = 64  # characters of one: with a variant's name it is a file's name
 Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST)]
 # What a proof shows at least: the share of changed kernels turned away, the twin's time over the kernel's.
 LEAST_SCORE = 0.95
 LEAST_RATIO = 0.95
+# No line break, and nothing that a terminal obeys: lines are printed as they are.
 Line = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 

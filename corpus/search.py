@@ -59,9 +59,9 @@ def spelt_out(query: str, short: Mapping[str, Sequence[str]]) -> list[str]:
     is short for others spelt out."""
     found: list[str] = []
     for typed in query.split():
-        whole = [typed.lower()] if _WORD.fullmatch(typed.lower()) else []
-        own = [*words(typed), *map(_stem, whole)]
-        found += [w for word in (*whole, *own) for w in (word, *short.get(word, ()))]
+        low = typed.lower()
+        own = [low, _stem(low), *words(typed)] if _WORD.fullmatch(low) else words(typed)
+        found += [w for word in own for w in (word, *short.get(word, ()))]
     return found
 
 

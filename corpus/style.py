@@ -52,8 +52,9 @@ def check_style(item: Item, draft: bool = False) -> list[Problem]:
     for k, line in enumerate(notes.splitlines(), 1):
         if line.startswith("|") and re.search(r"\|[ \t]*(``)?[ \t]*(?=\|)", line):
             found.append(Problem("CP5003", item.folder / NOTES, "has a row with an empty cell", k))
-    for name in (NOTES, KERNEL, ENTRY) if not draft else ():
-        lines = enumerate(item.text(name).splitlines(), 1)
+    texts = {} if draft else {NOTES: notes, KERNEL: source, ENTRY: item.text(ENTRY)}
+    for name, text in texts.items():
+        lines = enumerate(text.splitlines(), 1)
         found += [Problem("CP5003", item.folder / name, "has a TODO", k) for k, t in lines if "TODO" in t]
     return found
 

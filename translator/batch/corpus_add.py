@@ -282,6 +282,7 @@ def entry_text(
 ) -> str:
     """A first entry.toml; what only a person can say is asked for by TODO."""
     known = "".join(f"{quoted(what)} = {quoted(why)}\n" for what, why in (same or {}).items())
+    known = f"[same]\n{known}\n" if known else ""
     return f"""schema = 1
 id = {quoted(wanted.id)}
 family = {quoted(wanted.family)}
@@ -300,12 +301,10 @@ origin = {quoted(wanted.origin)}
 license = {quoted(wanted.license)}
 technique = "TODO"
 
-[same]
-{known}
-[[variant]]
+{known}[[variant]]
 name = "all"
 values = {{}}
-""".replace("[same]\n\n", "")
+"""
 
 
 def _diff(made: Path, at: Path) -> str:

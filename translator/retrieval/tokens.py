@@ -15,12 +15,16 @@ _BUILTIN = re.compile(
 )
 
 
+_Short = dict[str, tuple[str, ...]]  # what a word is short for
+
+
 @cache
-def _table() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+def _table() -> tuple[frozenset[str], _Short, _Short]:
+    """Noise, what is short in code, and what is only typed by people."""
     text = files("translator.retrieval").joinpath("words.toml").read_text(encoding="utf-8")
     read = tomllib.loads(text)
-    short = {k: tuple(words(v)) for k, v in read["short"].items()}
-    return frozenset(w for line in read["noise"]["words"] for w in line.split()), short
+    short, typed = ({k: tuple(words(v)) for k, v in read[part].items()} for part in ("short", "typed"))
+    return frozenset(w for line in read["noise"]["words"] for w in line.split()), short, typed
 
 
 def code_words(text: str) -> list[str]:
@@ -28,7 +32,7 @@ def code_words(text: str) -> list[str]:
 
     A builtin such as `__shfl_xor_sync` gives itself and its parts, an abbreviation what it is short for too.
     """
-    noise, short = _table()
+    noise, short, _ = _table()
     found: list[str] = []
     for m in _NAME.finditer(text):
         name = m[0]
@@ -44,13 +48,11 @@ def code_words(text: str) -> list[str]:
 
 def plain_words(text: str) -> list[str]:
     """Words of prose with what is short for something spelt out."""
-    noise, short = _table()
+    noise, short, _ = _table()
     return [w for word in words(text) if word not in noise for w in (word, *short.get(word, ()))]
 
 
-@cache
-def typed_words() -> dict[str, tuple[str, ...]]:
+def typed_words() -> _Short:
     """What words are short for in a query that a person types."""
-    text = files("translator.retrieval").joinpath("words.toml").read_text(encoding="utf-8")
-    read = tomllib.loads(text)
-    return {k: tuple(words(v)) for k, v in (read["short"] | read["typed"]).items()}
+    _, short, typed = _table()
+    return short | typed
