@@ -15,6 +15,19 @@ from tests.corpus.speed.timing import TYPES, Job, Row, entry
 PLANS = {f"{lanes}x{each}": (lanes, each, 1) for lanes in (64, 128, 256) for each in (1, 2, 4)}
 
 
+def append_by_torch(
+    key: torch.Tensor, value: torch.Tensor, caches: torch.Tensor, slots: torch.Tensor,
+    scales: list[torch.Tensor],
+) -> None:  # fmt: skip
+    """Rows of K and V to their slots of both caches, (2, slots, heads, dim), as they are or as e4m3."""
+    for rows, into, scale in zip((key, value), caches, scales, strict=True):
+        if into.dtype == torch.float8_e4m3fn:
+            codes = (rows.float() * (1.0 / scale)).clamp(-448, 448).to(into.dtype)
+            into.view(torch.uint8).index_copy_(0, slots, codes.view(torch.uint8))
+        else:
+            into.index_copy_(0, slots, rows)
+
+
 def jobs_of(
     name: str, cache: str, tokens: int, heads: int, dim: int, heads_first: bool = False, more: bool = False,
     block_size: int = 16,
@@ -32,17 +45,6 @@ def jobs_of(
     numbers = (tokens, heads, dim, block_size, stride, stride, block_size * heads * dim)
     given = (key, value, *caches, slots, *scales)
     module = sys.modules[run.__module__]
-
-    def by_torch(
-        key: torch.Tensor, value: torch.Tensor, caches: torch.Tensor, slots: torch.Tensor,
-        scales: list[torch.Tensor],
-    ) -> None:  # fmt: skip
-        for rows, into, scale in zip((key, value), caches, scales, strict=True):
-            if cache == "e4m3":
-                codes = (rows.float() * (1.0 / scale)).clamp(-448, 448).to(code)
-                into.view(torch.uint8).index_copy_(0, slots, codes.view(torch.uint8))
-            else:
-                into.index_copy_(0, slots, rows)
 
     def planned(plan: tuple[int, int, int]) -> Job:
         compiled = module.compile_kv_cache_append(
@@ -62,10 +64,10 @@ def jobs_of(
 
     jobs: dict[str, Job] = {
         "ours": lambda: run(*given, heads_first, *numbers, dtype=name, cache=cache, slots_dtype="i64"),
-        "torch": lambda: by_torch(key, value, caches, slots, scales),
+        "torch": lambda: append_by_torch(key, value, caches, slots, scales),
     }
     if more:
-        compiled = torch.compile(by_torch)
+        compiled = torch.compile(append_by_torch)
         jobs["torch.compile"] = lambda: compiled(key, value, caches, slots, scales)
         jobs |= {text: planned(plan) for text, plan in PLANS.items()}
     return jobs, 2 * tokens * heads * dim * (kind.itemsize + code.itemsize) + tokens * slots.itemsize

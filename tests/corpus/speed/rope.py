@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from tests.corpus.speed.kv import append_by_torch
 from tests.corpus.speed.timing import TYPES, Job, Row, entry
 
 POSITIONS = 8192
@@ -111,12 +112,7 @@ def append_jobs(cache: str, tokens: int) -> tuple[dict[str, Job], int]:
     def by_torch() -> None:
         both = turned(qkv[:, :-kv_heads], angles[positions], head, False)
         q.copy_(both[:, :q_heads])
-        for rows, into, scale in zip((both[:, q_heads:], value), caches, scales, strict=True):
-            if cache == "e4m3":
-                codes = (rows.float() * (1.0 / scale)).clamp(-448, 448).to(code)
-                into.view(torch.uint8).index_copy_(0, slots, codes.view(torch.uint8))
-            else:
-                into.index_copy_(0, slots, rows)
+        append_by_torch(both[:, q_heads:], value, caches, slots, scales)
 
     size = tokens * head * (2 * q_heads * 2 + 2 * kv_heads * (2 + code.itemsize)) + 16 * tokens
     return {"ours": ours, "two launches": two_launches, "torch": by_torch}, (
