@@ -93,7 +93,7 @@ DSL_OPENINGS: Mapping[str, frozenset[str]] = {
     "cutlass.torch": words("dtype current_stream default_stream cutlass_to_torch_dtype"),
     "cutlass.base_dsl.ffi": frozenset(),  # the door is cute.ffi, whose calls are read
     "cutlass.testing": words("CantImplementError"),
-    "cutlass.cute.testing": words("CantImplementError"),
+    "cutlass.cute.testing": words("CantImplementError assert_"),
     "cutlass.experimental.cuda": words(
         """
         TensorMap TensorMapSwizzle TensorMapDataFormat TensorMapInterleave TensorMapL2Promotion

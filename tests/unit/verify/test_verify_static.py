@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 from saxpy_target import PORT, write_target
 
 from verify.static import check_static, offences
+from verify.static_modules import closed
 
 ROOT = Path(__file__).parents[3]
 LAUNCH = "    grid = grid or"  # a line of the entry
@@ -266,3 +268,13 @@ def test_all_ports_that_are_here_pass() -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         entry = next(n.name[8:] for n in tree.body if getattr(n, "name", "").startswith("compile_"))
         assert offences(tree, entry) == [], path
+
+
+def test_what_translated_calls_become_may_be_used() -> None:
+    tables = [f for f in (ROOT / "translator/mapping").rglob("*") if f.suffix in (".toml", ".py")]
+    names = {
+        n for f in tables for n in re.findall(r"\b(?:cute|cutlass)(?:\.[A-Za-z_]\w*)+", f.read_text("utf-8"))
+    }
+    assert len(names) > 40
+    whole = {n if n.startswith("cutlass.") else f"cutlass.{n}" for n in names}
+    assert {n: why for n in whole if (why := closed(n))} == {}
