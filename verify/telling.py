@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.inputs import Bytes, Lane, decode, lanes, view
-from verify.judge import output_lanes
+from verify.judge import output_lanes, unwritten
 from verify.spec import Spec, Tolerance
 from verify.spec_args import BufferArg
 from verify.tolerance import compare
@@ -98,6 +98,19 @@ def odd_ones_move(arg: BufferArg, lane: Lane, wanted: Sequence[Outputs]) -> bool
     """Whether the original puts NaN or infinities at other places from run to run."""
     first, *others = (np.isfinite(decode(view(w[arg.name], lane), lane.dtype)) for w in wanted)
     return any(not np.array_equal(o, first) for o in others)
+
+
+def whole_ones_vary(arg: BufferArg, lane: Lane, port: Sequence[Outputs], wanted: Sequence[Outputs]) -> bool:
+    """Whether the port differs only where the original's own whole numbers do from run to run, and those are
+    not the same ones in another order: who came last, or first, shows there, and neither side is wrong."""
+    if lane.dtype.is_float or arg.order == "free":
+        return False
+    kept = ~unwritten(arg, lane, list(wanted))
+    first, *others = (view(w[arg.name], lane)[kept] for w in wanted)
+    if all(np.array_equal(np.sort(o), np.sort(first)) for o in others):
+        return False
+    steady = np.all([o == first for o in others], axis=0)
+    return all(np.array_equal(view(p[arg.name], lane)[kept][steady], first[steady]) for p in port)
 
 
 def _vague(arg: BufferArg, lane: Lane, wanted: Sequence[Outputs], tolerance: Tolerance, together: int) -> str:

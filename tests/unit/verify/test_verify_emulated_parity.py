@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from saxpy_target import SPEC
 
+from verify.buffers import poison_byte
 from verify.parity import run_parity
 from verify.plan import plan, too_large
 from verify.resolve import resolve
@@ -198,3 +199,74 @@ def test_the_plan_keeps_odd_values_on_small_cases() -> None:
     ]
     big = [r.values for r in plan(parse_spec(LARGE), ("huge",), 0, "emulator")]
     assert big == ["spec"]
+
+
+NUMBERS = """
+schema = 1
+name = "k"
+original = { kernel = "k" }
+port = { entry = "k" }
+launch = { grid = ["1"], block = ["1"] }
+tolerance = { order_dependent = true }
+
+[[arg]]
+name = "v"
+kind = "buffer"
+dtype = "i32"
+elems = "4"
+role = "out"
+
+[[case]]
+name = "one"
+sizes = {}
+"""
+
+
+class Leaves(Told):
+    """A side that leaves these numbers, run after run; a missing one is not written."""
+
+    def __init__(self, *runs: tuple[int | None, ...]) -> None:
+        super().__init__()
+        self.left = runs
+
+    def run(self, case: str, inputs: Inputs, repeat: int) -> SideRan:
+        poison = poison_byte(parse_spec(NUMBERS).buffers[0], repeat)
+        left = np.full(16, poison, np.uint8).view(np.int32)
+        for k, number in enumerate(self.left[repeat % len(self.left)]):
+            if number is not None:
+                left[k] = number
+        return SideRan({"v": left.view(np.uint8)}, findings=[])
+
+
+@pytest.mark.parametrize(
+    ("original", "port", "code"),
+    [
+        # Who comes last shows in the second number: neither side can be told wrong there.
+        ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(7, 5, 3, None)], "CP7029"),
+        ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(7, 1, 3, None), (7, 5, 3, None)], "CP7029"),
+        ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(8, 1, 3, None)], "CP7012"),
+        # The same numbers in another order: one lost and one doubled is wrong.
+        ([(1, 2, 3, 4), (2, 1, 3, 4), (3, 2, 1, 4)], [(1, 1, 3, 4)], "CP7012"),
+        # The same numbers in each run.
+        ([(1, 2, 3, 4)], [(1, 2, 3, 5)], "CP7012"),
+    ],
+)
+def test_whole_numbers_that_vary_in_the_original_are_no_measure(
+    original: list[tuple[int | None, ...]], port: list[tuple[int | None, ...]], code: str
+) -> None:
+    result = judged(Leaves(*original), Leaves(*port), NUMBERS)
+    assert result.code == code, result.message
+    assert result.status is (Status.AMBIGUOUS if code == "CP7029" else Status.WRONG_VALUES)
+
+
+QUESTION = '\n[[question]]\ncode = "CP3104"\ntext = "the size of y is unknown; n elements assumed"\n'
+
+
+@pytest.mark.parametrize("original", [Told(lambda *_: [found("CP8001")]), Told(skew={1: 0.5})])
+def test_the_original_is_not_blamed_for_what_was_assumed(original: Told) -> None:
+    asked = judged(original, Told(), SPEC + QUESTION)
+    assert (asked.status, asked.code) == (Status.AMBIGUOUS, "CP7018")
+    assert "with what was assumed the original itself fails (CP80" in asked.message
+    assert "CP3104: the size of y is unknown" in asked.message
+    answered = judged(original, Told(), SPEC + QUESTION + 'answer = "yes"\n')
+    assert answered.status is Status.ORIGINAL_SUSPECT
