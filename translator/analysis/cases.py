@@ -18,6 +18,7 @@ _THREADS, _GRID_YZ, _GRID_X = 1024, 65535, (1 << 31) - 1
 _SHARED = 227 * 1024
 _SEARCHED = (1, 2, 3, 4, 7, 16, 33, 64, 129, 256, 1000, 4099)  # sizes tried together where growing finds none
 _TRIES = 800
+_WIDER = 3  # a pitch than the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,9 @@ class Sized:
     work: tuple[str, ...] = ()  # loop trips per thread
     multiples: Mapping[str, int] = field(default_factory=dict)
     fixed: Mapping[str, int] = field(default_factory=dict)  # what the source gives; the typical value
+    # Sizes that are no less than another one: the host passes both as one, and a pitch that is less than the
+    # width of its rows has them overlap. They differ all the same, or nobody would tell one from the other.
+    least: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ def _searched(wanted: Sized) -> list[Case]:
         draw = random.Random(1)  # the same cases for the same kernel
         for _ in range(_TRIES):
             sizes = {s: _rounded(draw.choice(_SEARCHED), wanted.multiples.get(s, 1)) for s in wanted.sizes}
+            sizes = _raised(wanted, sizes)
             if _within(wanted, sizes, _TYPICAL_ELEMENTS * 2 * scale**3, _TYPICAL_WORK * scale**3):
                 found.setdefault(_name(sizes), sizes)
             if len(found) == 6:
@@ -130,6 +135,7 @@ def _grown(wanted: Sized, elements: int, work: int, odd: int) -> dict[str, int]:
     first = wanted.sizes[0]
     if odd and best[first] > 64:
         best[first] += odd
+        best = _raised(wanted, best)
     if odd:
         own = {s: n for s, n in wanted.fixed.items() if s in best and 0 < n < 1 << 26}
         if own and _within(wanted, {**best, **own}, elements * 4, work * 4):
@@ -139,7 +145,7 @@ def _grown(wanted: Sized, elements: int, work: int, odd: int) -> dict[str, int]:
 
 def _fit(wanted: Sized, values: Mapping[str, int], elements: int, work: int) -> dict[str, int] | None:
     """`values` made multiples where asked, and smaller until memory, work and launch limits hold."""
-    sizes = {s: _rounded(v, wanted.multiples.get(s, 1)) for s, v in values.items()}
+    sizes = _raised(wanted, {s: _rounded(v, wanted.multiples.get(s, 1)) for s, v in values.items()})
     for _ in range(80):
         if _within(wanted, sizes, elements, work):
             return sizes
@@ -148,7 +154,18 @@ def _fit(wanted: Sized, values: Mapping[str, int], elements: int, work: int) -> 
             return None
         step = sizes[largest] // 2 if sizes[largest] > 64 else sizes[largest] - 1
         sizes[largest] = _rounded(max(1, step), wanted.multiples.get(largest, 1), down=True)
+        for size, base in wanted.least.items():
+            if sizes[size] < sizes[base]:
+                sizes[base] = _rounded(sizes[size], wanted.multiples.get(base, 1), down=True)
     return None
+
+
+def _raised(wanted: Sized, sizes: dict[str, int]) -> dict[str, int]:
+    """`sizes` with those that must not be less than another one a little larger than that."""
+    for size, base in wanted.least.items():
+        if sizes[size] < sizes[base]:
+            sizes[size] = _rounded(sizes[base] + _WIDER, wanted.multiples.get(size, 1))
+    return sizes
 
 
 def _rounded(value: int, multiple: int, *, down: bool = False) -> int:

@@ -83,6 +83,7 @@ def _settled(draft: Draft, args: list[dict[str, object]], found: Accesses, descr
         tuple(w.text() for w in sorted(found.work, key=lambda w: w.text())),
         described.multiples,
         {k: n for k, n in draft.sizes.items() if n is not None},
+        _no_less(draft),
     )
     settled = settle(wanted, [name for name, _ in named], _taken(draft.model))
     made, kernel = settled.wanted, draft.model.kernel.name
@@ -107,6 +108,15 @@ def _settled(draft: Draft, args: list[dict[str, object]], found: Accesses, descr
         if init.startswith("index:"):
             buffer["init"] = f"index:{_limit(init.removeprefix('index:'), settled.cases)}"
     return settled.cases
+
+
+def _no_less(draft: Draft) -> dict[str, str]:
+    """Sizes that each launch gives what it gives for an earlier one, and that one."""
+    names = [p.name for p in draft.model.kernel.params]
+    given = {launch.arg_same[: len(names)] for launch in draft.model.launches}
+    same = next(iter(given)) if len(given) == 1 else ()
+    pairs = {names[k]: names[first] for k, first in enumerate(same) if first != k}
+    return {size: base for size, base in pairs.items() if size in draft.sizes and base in draft.sizes}
 
 
 def _buffers_of(args: Sequence[dict[str, object]]) -> list[tuple[str, dict[str, object]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from clang.cindex import CursorKind as K
@@ -9,8 +10,8 @@ from clang.cindex import CursorKind as K
 from translator.diag.diagnostic import NOWHERE
 from translator.frontend import ast, clang
 from translator.frontend.host import HostIndex, Place, RawLaunch, index_of, key_of, strip
-from translator.frontend.host_expr import Lifter, Num, Opaque, show, value
-from translator.frontend.host_python import Parameters, host_expr
+from translator.frontend.host_expr import Lifter, Node, Num, Opaque, show, value
+from translator.frontend.host_python import Parameters, host_expr, identity
 from translator.frontend.host_struct import field_values
 from translator.frontend.lift_allocation import allocation_of
 from translator.frontend.relations import Cursor
@@ -72,12 +73,20 @@ def _lift(lifter: Lifter, index: HostIndex, raw: RawLaunch, kernel: Cursor) -> L
         arg_fields=tuple(
             field_values(lifter, a, p.type, raw.at) for p, a in zip(params, raw.args, strict=False)
         ),
+        arg_same=_same(args),
         allocations=tuple(
             allocation_of(lifter, index, p, a, raw.at, given) for p, a in zip(params, raw.args, strict=False)
         ),
         span=clang.span_of(raw.cursor),
         cooperative=raw.cooperative,
     )
+
+
+def _same(args: Sequence[Node]) -> tuple[int, ...]:
+    """For each argument the number of the first of the same value; constants, which say nothing, have their
+    own."""
+    told = [identity(a) if value(a) is None else f"#{k}" for k, a in enumerate(args)]
+    return tuple(told.index(t) for t in told)
 
 
 def _axes(

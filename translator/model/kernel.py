@@ -78,6 +78,7 @@ class Launch:
     args: tuple[str, ...] = ()  # argument texts, in order
     arg_values: tuple[float | int | None, ...] = ()  # constant value of each argument, None if not constant
     arg_fields: tuple[tuple[float | int | None, ...], ...] = ()  # the same of a struct's leaves, else empty
+    arg_same: tuple[int, ...] = ()  # the first argument that is the same expression, each its own if none
     allocations: tuple[Allocation | None, ...] = ()  # of each pointer argument
     span: Span = NOWHERE
     cooperative: bool = False  # its blocks may wait for each other

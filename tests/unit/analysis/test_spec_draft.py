@@ -412,6 +412,30 @@ def test_cases_of_a_costly_kernel_stay_small() -> None:
     assert biggest**3 <= 1 << 34
 
 
+PITCHED = """
+__global__ void k(float* out, const float* x, int width, int height, int pitch) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
+    if (i < width && j < height) out[j * pitch + i] = 2.0f * x[j * pitch + i];
+}
+"""
+LAUNCHED = """
+void run(float* o, float* x, int w, int h, int p) { k<<<dim3((w + 63) / 64, h), 64>>>(o, x, w, h, %s); }
+"""
+
+
+def test_what_is_given_for_the_width_too_is_no_less_than_it(tmp_path: Path) -> None:
+    """Rows of a smaller pitch overlap. In one case it is more than the width, or nobody could tell them apart."""
+    for second in ("p", "w + 1"):
+        free = drafted(tmp_path, PITCHED + LAUNCHED % second)
+        assert any(c.sizes["pitch"] < c.sizes["width"] for c in free.case)
+    bound = drafted(tmp_path, PITCHED + LAUNCHED % "w")
+    assert len(bound.case) > 4
+    assert all(c.sizes["pitch"] >= c.sizes["width"] for c in bound.case)
+    assert any(c.sizes["pitch"] > c.sizes["width"] for c in bound.case)
+    both = drafted(tmp_path, PITCHED + LAUNCHED % "w" + (LAUNCHED % "p").replace("run", "other"))
+    assert any(c.sizes["pitch"] < c.sizes["width"] for c in both.case)
+
+
 def test_no_sizes_is_one_case() -> None:
     assert [(c.name, c.sizes) for c in cases(Sized((), ("1", "1", "1"), ("32", "1", "1"), "0", ("32",)))] == [
         ("only", {})
