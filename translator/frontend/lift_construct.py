@@ -15,6 +15,8 @@ from translator.model.expr import (
     Call,
     Construct,
     Expr,
+    InitList,
+    Literal,
     Member,
     VarRef,
 )
@@ -26,10 +28,40 @@ from translator.model.walk import walk_expr
 def construct(scope: Scope, c: Any, target: Any) -> Expr:
     """The value that a constructor call makes."""
     t = scope.type_of(c)
+    if isinstance(t, Array):
+        return _elements(scope, c, target, t)
+    return _object(scope, c, target, t)
+
+
+MOST_ELEMENTS = 64  # whose values are written out, one by one
+
+
+def _elements(scope: Scope, c: Any, target: Any, t: Array) -> Expr:
+    """An array whose elements are all made by one constructor call."""
+    span = ast.span(c)
+    if isinstance(t.of, Array) or t.count is None:
+        raise LiftError("CP1130", c, name=str(t), what="elements with a constructor")
+    made = as_construct(_object(scope, c, target, t.of))
+    if _is_zero(made):
+        return InitList((), t, span)
+    if t.count > MOST_ELEMENTS:
+        raise LiftError(
+            "CP1130", c, name=str(t), what=f"more than {MOST_ELEMENTS} elements with a constructor"
+        )
+    return InitList((made,) * t.count, t, span)
+
+
+def _is_zero(e: Expr) -> bool:
+    """Whether it is surely made of nothing but zero bits, which is what an empty list leaves."""
+    if isinstance(e, Construct):
+        return all(map(_is_zero, e.args))
+    return isinstance(e, Literal) and repr(e.value) in ("0", "0.0", "False")
+
+
+def _object(scope: Scope, c: Any, target: Any, t: Type) -> Expr:
+    """The value of type `t` that a constructor call makes."""
     span = ast.span(c)
     args = lift_call.arguments(c)
-    if isinstance(t, Array):
-        raise LiftError("CP1130", c, name=str(t), what="elements with a constructor")
     if len(args) == 1 and not ast.has_written_body(target) and (scope.type_of(args[0]) == t):
         return lift_expr.value_of(scope, args[0], t)
     if isinstance(t, Scalar):

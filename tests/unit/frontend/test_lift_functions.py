@@ -73,6 +73,24 @@ def test_constructor_with_a_body_and_base_class(dumped: Dumped) -> None:
     )
 
 
+def test_arrays_of_objects_with_a_constructor(dumped: Dumped) -> None:
+    text = dumped(
+        """struct Zero { float x, y; __device__ Zero(float a = 0, float b = 0) : x(a), y(b) {} };
+        struct One { int n; __device__ One() : n(1) {} };
+        struct Long { int n; __device__ Long() { n = 2; for (int i = 0; i < 3; ++i) n *= n; } };
+        __global__ void k(float* p) {
+          Zero z[24]; One o[3]; Long l[2]; p[0] = z[1].x + o[2].n + l[1].n;
+        }"""
+    )
+    assert text[text.index("kernel k") :] == (
+        "kernel k(p: f32*) -> void\n"
+        "  z: Zero[24] = {}\n"
+        "  o: One[3] = {One{1:i32}, One{1:i32}, One{1:i32}}\n"
+        "  l: Long[2] = {Long_new(), Long_new()}\n"
+        "  p[0:i32] = ((z@[1:i32].x +.f32 f32(o@[2:i32].n)) +.f32 f32(l@[1:i32].n))\n"
+    )
+
+
 def test_overloads_defaults_and_references(dumped: Dumped) -> None:
     text = dumped(
         """template <class T> __device__ void exchange(T& a, T& b) { T t = a; a = b; b = t; }

@@ -31,6 +31,8 @@ CASES = [
     ("p[0] = fact(n);", "CP1102", "fact is recursive"),
     ("static int calls; p[0] = calls++;", "CP1130",
      "initialisation of calls: a static variable of a function"),
+    ("One one[65]; p[0] = one[n].a;", "CP1130",
+     "initialisation of One[65]: more than 64 elements with a constructor"),
     ("switch (n) { case 1: if (p[0]) { case 2: p[1] = 0; } }", "CP1136",
      "switch: a case label inside another statement"),
     ("int a[0]; p[0] = sizeof(a);", "CP1127", "an array without elements is not covered"),
@@ -46,6 +48,7 @@ PRELUDE = """struct Poly { int a; __device__ virtual int f() { return a; } };
 union Both { float f; int i; };
 struct Bits { unsigned low : 4; };
 struct Odd { int a; nothing b; };
+struct One { int a; __device__ One() : a(1) {} };
 __device__ int once(int);
 __device__ int fact(int n) { return n < 2 ? 1 : n * fact(n - 1); }
 __device__ int broken(int n) { return n + absent; }
