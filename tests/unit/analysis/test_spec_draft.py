@@ -424,7 +424,7 @@ void run(float* o, float* x, int w, int h, int p) { k<<<dim3((w + 63) / 64, h), 
 
 
 def test_what_is_given_for_the_width_too_is_no_less_than_it(tmp_path: Path) -> None:
-    """Rows of a smaller pitch overlap. In one case it is more than the width, or nobody could tell them apart."""
+    """Rows of a smaller pitch overlap. In one case it is more than the width, to tell them apart."""
     for second in ("p", "w + 1"):
         free = drafted(tmp_path, PITCHED + LAUNCHED % second)
         assert any(c.sizes["pitch"] < c.sizes["width"] for c in free.case)
