@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corpus.blocks.long_spread import long_spread
 from corpus.blocks.row_spread import row_spread
 from verify.compile import child_env
 
@@ -134,3 +135,28 @@ def test_blocks_of_a_cluster_have_one_row() -> None:
                 assert blocks == 1 or (block_rows == 1 and lanes >= 32), (vectors, rows, hold)
                 assert lanes * block_rows % 32 == 0 and lanes * block_rows <= 1024
                 assert not hold or lanes * blocks * hold >= vectors or lanes * blocks == 8192
+
+
+@pytest.mark.parametrize(
+    ("vectors", "rows", "most_blocks", "share", "plan"),
+    [
+        (2560, 4096, 8, 8, (512, 1)),  # many rows: a block has 64 KB of each
+        (4096, 133, 8, 8, (512, 1)),
+        (4097, 133, 8, 8, (512, 2)),
+        (16384, 100, 8, 8, (512, 4)),
+        (32768, 1024, 8, 8, (512, 8)),
+        (65536, 1024, 8, 8, (1024, 8)),  # blocks grow where clusters can't
+        (16384, 1024, 1, 8, (1024, 1)),  # without clusters
+        (16384, 99, 8, 8, (512, 2)),  # few rows: blocks for three quarters of the multiprocessors
+        (16384, 49, 8, 8, (512, 4)),
+        (16384, 50, 8, 8, (512, 2)),
+        (16384, 1, 8, 8, (512, 8)),
+        (65536, 1, 8, 8, (1024, 8)),
+        (2049, 1, 8, 8, (512, 8)),
+        (2050, 1, 2, 2, (1024, 2)),  # little is held
+    ],
+)
+def test_long_rows_are_spread_over_blocks(
+    vectors: int, rows: int, most_blocks: int, share: int, plan: tuple[int, int]
+) -> None:
+    assert long_spread(vectors, rows, 132, most_blocks, share) == plan

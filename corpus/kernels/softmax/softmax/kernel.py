@@ -294,6 +294,22 @@ def row_spread(
 
 
 # -- end of row_spread
+# -- block long_spread 59d3e4214b85
+def long_spread(
+    vectors: int, rows: int, multiprocessors: int, most_blocks: int, share: int
+) -> tuple[int, int]:
+    """(threads of a block, blocks of a row, a power of two)."""
+    lanes, blocks, room = WIDE, 1, 3 * multiprocessors // 4
+    few = rows <= room
+    least = 1 if few else share
+    while blocks < most_blocks and blocks * WIDE * least < vectors and (blocks * rows <= room or not few):
+        blocks *= 2
+    while lanes < WIDEST and blocks == most_blocks and blocks * lanes * share < vectors:
+        lanes *= 2
+    return lanes, blocks
+
+
+# -- end of long_spread
 
 # -- block device_facts 3c250a4e4197
 NO_DEVICE = (132, 90)  # an H200's numbers, for compiling where there is no GPU
@@ -404,6 +420,14 @@ def _compiled(dtype, columns, width, lanes, block_rows, blocks, share, log, capa
     )  # fmt: skip
 
 
+def plan_of(vectors, rows, multiprocessors, most_blocks, hold, full):
+    """(lanes of a row in each block, rows of a block, blocks of a row, elements that a thread holds)."""
+    if vectors <= LONG:
+        return *row_spread(vectors, rows, multiprocessors, most_blocks, hold // full), hold
+    lanes, blocks = long_spread(vectors, rows, multiprocessors, most_blocks, hold // 4)
+    return lanes, 1, blocks, hold
+
+
 def compile_softmax(
     dtype, rows, columns, log, width=0, device=NO_DEVICE, most_blocks=8, hold=HOLD, plan=None
 ):
@@ -413,9 +437,9 @@ def compile_softmax(
     full = 128 // ELEMENTS[dtype].width
     width = width or vector_width(ELEMENTS[dtype].width, columns)
     most_blocks = most_blocks if capability >= 90 else 1
-    if plan is None:
-        plan = *row_spread(-(-columns // full), rows, multiprocessors, most_blocks, hold // full), hold
-    lanes, block_rows, blocks, hold = plan
+    lanes, block_rows, blocks, hold = plan or plan_of(
+        -(-columns // full), rows, multiprocessors, most_blocks, hold, full
+    )
     return _compiled(dtype, columns, width, lanes, block_rows, blocks, hold // width, log, capability)
 
 
