@@ -5,10 +5,11 @@
               longer than in one block, and nobody waits. More: one block does, the others wait for it
     prefill   two launches: slots first, by one block or a cluster, then a row a block, by COPIES
 
-Why the tables are as they are: two rounds of a warp at most where all find the slots; accesses of a warp at
-least, and 4 vectors of a thread at most under way; 128 choices of a warp where a block of 1024 threads finds
-the slots. On an H200 one launch is 1.2 to 1.6 times as fast as two up to 64 tokens and 1.06 times at 128, the
-last for which it is chosen (docs/corpus_speed.md, rows `switch`, 8 of 128 and of 256 experts, 2026-11-30).
+Why the tables are as they are: all find the slots up to where that was timed (8 and 16 of 64 … 256 experts,
+128 tokens: 1.1 to 1.2 times as fast as the barrier); accesses of a warp at least, and 4 vectors of a thread
+at most under way; 128 choices of a warp where a block of 1024 threads finds the slots.
+On an H200 one launch is 1.1 to 1.6 times as fast as two up to 128 tokens, the last for which it is chosen
+(docs/corpus_speed.md, rows `switch`, 8 of 128 and of 256 experts, 2026-12-01).
 
 A model is (experts, choices of a token, rows that an expert's are a multiple of, whether padding is zeroed).
 Units: accesses are those of a row, of `width` elements each.
@@ -18,7 +19,7 @@ Source of the technique: grid-stride sizing by multiprocessors; the fused decode
 from corpus.blocks.grid_barrier import co_resident
 
 THREADS = 256  # of a block in one launch
-FEW_CHOICES = 512  # whose slots every block finds
+FEW_CHOICES = 2048  # whose slots every block finds
 MOST_CHOICES = 4096  # whose slots a block has room for
 # (accesses of a row up to which it holds, threads, vectors of a thread)
 COPIES = ((32, 32, 1), (64, 64, 1), (128, 128, 1), (512, 256, 2), (1 << 30, 256, 4))

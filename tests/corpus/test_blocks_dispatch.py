@@ -95,14 +95,20 @@ def test_a_launch_is_chosen_by_how_many_blocks_there_are() -> None:
     model = (256, 8, 64, False)
     chosen = {
         tokens: dispatch_plan("", tokens, 896, model, 132)
-        for tokens in (1, 33, 34, 64, 65, 66, 67, 132, 133, 512, 513)
+        for tokens in (1, 33, 34, 66, 67, 132, 133, 512, 513)
     }
     assert {tokens: (plan, vectors) for tokens, (plan, _, vectors, _) in chosen.items()} == {
-        1: ("fused", 1), 33: ("fused", 1), 34: ("fused", 2), 64: ("fused", 2), 65: ("barrier", 2),
-        66: ("barrier", 2), 67: ("barrier", 4), 132: ("barrier", 4), 133: ("two launches", 4),
+        1: ("fused", 1), 33: ("fused", 1), 34: ("fused", 2), 66: ("fused", 2), 67: ("fused", 4),
+        132: ("fused", 4), 133: ("two launches", 4),
         512: ("two launches", 4), 513: ("two launches", 4),
     }  # fmt: skip
     assert chosen[512][3] == (32, 1) and chosen[513][3] == (32, 8)
+    more = (256, 16, 64, False)
+    assert [dispatch_plan("", n, 896, more, 132)[0] for n in (128, 129, 133)] == [
+        "fused",
+        "barrier",
+        "two launches",
+    ]
     for plan in ("fused", "barrier", "two launches"):
         assert dispatch_plan(plan, 1, 896, model, 132)[0] == plan
     assert dispatch_plan("fused", 512, 896, model, 132)[0] == "fused"

@@ -330,9 +330,9 @@ def expert_slots(
 
 
 # -- end of expert_slots
-# -- block dispatch_plan b70523400ab9
+# -- block dispatch_plan ffbc35fc46db
 THREADS = 256  # of a block in one launch
-FEW_CHOICES = 512  # whose slots every block finds
+FEW_CHOICES = 2048  # whose slots every block finds
 MOST_CHOICES = 4096  # whose slots a block has room for
 # (accesses of a row up to which it holds, threads, vectors of a thread)
 COPIES = ((32, 32, 1), (64, 64, 1), (128, 128, 1), (512, 256, 2), (1 << 30, 256, 4))
