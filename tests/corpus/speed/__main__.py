@@ -50,12 +50,12 @@ def shown(one: dict[str, Any]) -> str:
     return f"{one['what']:42} {share:13} {times}"
 
 
-def timed(family: str, row: Row) -> dict[str, Any]:
+def timed(family: str, row: Row, clean: bool) -> dict[str, Any]:
     one: dict[str, Any] = {"family": family, "what": row.what, "decode": row.decode, "bytes": row.size}
     if row.decode:
         jobs = {**row.jobs, "nearly empty": nearly_empty()}
         return one | {"us": between_events(jobs, cold=False), "graph_us": in_graph(jobs)}
-    return one | {"us": between_events({**row.jobs, "copy": copy_job(row.size)}, cold=True)}
+    return one | {"us": between_events({**row.jobs, "copy": copy_job(row.size)}, cold=True, clean=clean)}
 
 
 @contextmanager
@@ -78,7 +78,10 @@ def main() -> bool:
         "--no-compile", action="store_true", help="without torch.compile, which takes 14 s a row"
     )
     parser.add_argument("--compiled", action="store_true", help="only rows that have torch.compile beside")
+    parser.add_argument("--clean", action="store_true", help="large rows behind a cache of unwritten lines")
     given = parser.parse_args()
+    if given.clean and given.out:
+        parser.error("--clean is for a look: the page's rows are timed without it")
     if not torch.cuda.is_available():
         parser.error("no GPU to time anything on")
     told: list[dict[str, Any]] = []
@@ -93,7 +96,7 @@ def main() -> bool:
                 if given.no_compile:
                     row.jobs.pop("torch.compile", None)
                 with going_on(row.what, broken):
-                    told.append(timed(family, row))
+                    told.append(timed(family, row, given.clean))
                     print(shown(told[-1]), flush=True)
                 if given.out:
                     given.out.write_text(json.dumps(document, indent=1), encoding="utf-8")

@@ -54,8 +54,9 @@ def _flush() -> torch.Tensor:
     return torch.empty(512 << 20, dtype=torch.uint8, device="cuda")
 
 
-def between_events(jobs: dict[str, Job], cold: bool) -> dict[str, float]:
-    """Median µs of each, in turns; `cold`: with an L2 cache that holds other lines."""
+def between_events(jobs: dict[str, Job], cold: bool, clean: bool = False) -> dict[str, float]:
+    """Median µs of each, in turns; `cold`: with an L2 cache that holds other lines. A job that displaces them
+    has them written back, unless they are `clean`, that is read and not written."""
     times: dict[str, list[float]] = {n: [] for n in jobs}
     for job in jobs.values():
         job()
@@ -63,6 +64,8 @@ def between_events(jobs: dict[str, Job], cold: bool) -> dict[str, float]:
         for name, job in jobs.items():
             if cold:
                 _flush().zero_()
+            if clean:
+                _flush().view(torch.int64).sum()
             torch.cuda._sleep(AHEAD)
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
