@@ -100,6 +100,30 @@ def test_tuples_move_together() -> None:
     assert codes(alone, first, outputs(k=i(9, 7, 8), v=f(NAN, 2, 1))) == [None, None]
 
 
+@pytest.mark.parametrize(
+    "dtypes", [("i32",), ("i64",), ("i32", "f32"), ("bf16", "i32"), ("i32", "f32", "i32"), ("f64", "i64")]
+)
+@pytest.mark.parametrize("rows", [1, 7])
+def test_a_run_comes_into_the_first_ones_order_whatever_its_tuples(
+    dtypes: tuple[str, ...], rows: int
+) -> None:
+    """Of few values, so that tuples and parts of them are there more than once; in rows of their own."""
+    n, draw = 70, np.random.default_rng(len(dtypes) + rows)
+    free = PAIR + (f"\nwithin = {n // rows}" if rows > 1 else "")
+    spec = spec_of(*(buffer(f"v{k}", d, more=free) for k, d in enumerate(dtypes)), n=n)
+    kinds = {"i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "bf16": np.uint16}
+    values = [draw.integers(-2, 3, n).astype(np.int16).astype(kinds[d]) for d in dtypes]
+    turned = np.concatenate([r * (n // rows) + draw.permutation(n // rows) for r in range(rows)])
+    order = Order(spec, resolve(spec, spec.case[0]))
+    first = order.begin(outputs(**{f"v{k}": v for k, v in enumerate(values)}))
+    got = order.port(outputs(**{f"v{k}": v[turned] for k, v in enumerate(values)}), 0)
+    assert all(np.array_equal(got[name], first[name]) for name in first)
+    values[-1] = values[-1].copy()
+    values[-1][turned[0]] += 9
+    wrong = order.port(outputs(**{f"v{k}": v[turned] for k, v in enumerate(values)}), 0)
+    assert not np.array_equal(wrong[f"v{len(dtypes) - 1}"], first[f"v{len(dtypes) - 1}"])
+
+
 def test_tuples_of_floats_whose_first_ones_nearly_tie() -> None:
     spec = spec_of(buffer("x", more=PAIR), buffer("y", more=PAIR), n=2)
     first = outputs(x=f(1.0, 1.0000001), y=f(5, 9))
