@@ -19,6 +19,7 @@ _SHARED = 227 * 1024
 _SEARCHED = (1, 2, 3, 4, 7, 16, 33, 64, 129, 256, 1000, 4099)  # sizes tried together where growing finds none
 _TRIES = 800
 _WIDER = 3  # a pitch than the rows
+_AT_LEAST_ONE = re.compile(r"max\((.+), 1\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +121,12 @@ def _tile(size: str, wanted: Sized) -> int:
 
 
 def _grown(wanted: Sized, elements: int, work: int, odd: int) -> dict[str, int]:
-    """All sizes doubled together as far as the budget allows; `odd` makes the first one uneven."""
-    best = dict.fromkeys(wanted.sizes, 1)
-    for bits in range(1, 31):
-        tried = {s: _rounded(1 << bits, wanted.multiples.get(s, 1)) for s in wanted.sizes}
-        if not _within(wanted, tried, elements, work):
-            # a size that alone is at its limit (a block, a table in shared memory) stays where it is
-            tried = {
-                s: n if _within(wanted, {**best, s: n}, elements, work) else best[s] for s, n in tried.items()
-            }
-            if tried == best or not _within(wanted, tried, elements, work):
-                break
-        best = tried
+    """All sizes doubled together as far as the budget allows, and as far as something is left where one is
+    taken from another; `odd` makes the first one uneven."""
+    best = _doubled(wanted, elements, work)
+    if not _left(wanted, best):  # `n - i` of two that grew together: the one that is taken away stays small
+        others = (_doubled(wanted, elements, work, still=s) for s in wanted.sizes)
+        best = next((o for o in others if _left(wanted, o)), best)
     first = wanted.sizes[0]
     if odd and best[first] > 64:
         best[first] += odd
@@ -141,6 +136,32 @@ def _grown(wanted: Sized, elements: int, work: int, odd: int) -> dict[str, int]:
         if own and _within(wanted, {**best, **own}, elements * 4, work * 4):
             best |= own
     return best
+
+
+def _doubled(wanted: Sized, elements: int, work: int, still: str = "") -> dict[str, int]:
+    """Sizes doubled from 1 on within the budget, but for the one that stays."""
+    best = dict.fromkeys(wanted.sizes, 1)
+
+    def fits(sizes: dict[str, int]) -> bool:
+        return _within(wanted, sizes, elements, work) and (_left(wanted, sizes) or not _left(wanted, best))
+
+    for bits in range(1, 31):
+        tried = {
+            s: _rounded(1 if s == still else 1 << bits, wanted.multiples.get(s, 1)) for s in wanted.sizes
+        }
+        if not fits(tried):
+            # a size that alone is at its limit (a block, a table in shared memory) stays where it is
+            tried = {s: n if fits({**best, s: n}) else best[s] for s, n in tried.items()}
+            if tried == best or not fits(tried):
+                break
+        best = tried
+    return best
+
+
+def _left(wanted: Sized, sizes: Mapping[str, int]) -> bool:
+    """Whether each buffer has elements by what it is said to hold, not only as the one of `max(…, 1)`."""
+    inner = [found[1] for text in wanted.elems if (found := _AT_LEAST_ONE.fullmatch(text))]
+    return all((number(text, sizes) or 0) >= 1 for text in inner)
 
 
 def _fit(wanted: Sized, values: Mapping[str, int], elements: int, work: int) -> dict[str, int] | None:

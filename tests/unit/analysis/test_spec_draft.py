@@ -412,6 +412,16 @@ def test_cases_of_a_costly_kernel_stay_small() -> None:
     assert biggest**3 <= 1 << 34
 
 
+def test_a_size_that_is_taken_from_another_leaves_something() -> None:
+    """`n - i` rows: i does not grow beyond n, where nothing would be left to compare."""
+    wanted = Sized(("n", "i"), ("4", "1", "1"), ("256", "1", "1"), "0", ("max(n * 9 - i * 9, 1)", "n"))
+    made = {c.role: c.sizes for c in cases(wanted) if c.role != "boundary"}
+    assert made.keys() == {"typical", "large"}
+    assert all(sizes["n"] > sizes["i"] for sizes in made.values())
+    halo = Sized(("n",), ("n", "1", "1"), ("32", "1", "1"), "0", ("max(n - 8, 1)",))
+    assert max(c.sizes["n"] for c in cases(halo)) > 1 << 20  # though at first nothing is left
+
+
 PITCHED = """
 __global__ void k(float* out, const float* x, int width, int height, int pitch) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
