@@ -259,7 +259,9 @@ def _repeats(
 def _conclude(target: str, spec: Spec, state: State) -> None:
     """What forbids PASSED although no value differed."""
     if not state.launched:
-        raise Verdicted("CP7022", "no case of those asked for was launched")
+        more = f", and {len(state.runs) - 1} more" if len(state.runs) > 1 else ""
+        why = f": {state.runs[0].case}: {state.runs[0].note}{more}" if state.runs else ""
+        raise Verdicted("CP7022", f"no case of those asked for was launched{why}")
     if not any(output_lanes(spec)):
         raise Verdicted("CP7017", "the spec lists no output: nothing was compared")
     if blind := state.telling.blind(spec):

@@ -270,3 +270,10 @@ def test_the_original_is_not_blamed_for_what_was_assumed(original: Told) -> None
     assert "CP3104: the size of y is unknown" in asked.message
     answered = judged(original, Told(), SPEC + QUESTION + 'answer = "yes"\n')
     assert answered.status is Status.ORIGINAL_SUSPECT
+
+
+def test_why_nothing_was_launched_is_told() -> None:
+    huge = SPEC[: SPEC.index("[[case]]")] + '[[case]]\nname = "huge"\nsizes = { n = 900000000 }\n'
+    result = judged(Told(), Told(), huge + huge[huge.index("[[case]]") :].replace("huge", "other"))
+    assert (result.status, result.code) == (Status.AMBIGUOUS, "CP7022")
+    assert "was launched: huge: too large for the emulator" in result.message and "more" in result.message
