@@ -34,6 +34,9 @@ class Draft:
     sizes: dict[str, int | None] = field(default_factory=dict)  # name → value in the source, if constant
     questions: list[tuple[str, str]] = field(default_factory=list)
     assumed: list[tuple[str, object]] = field(default_factory=list)  # scalars nobody gave a value
+    # Of those the floats that are arguments. Like what is in a buffer they may be anything, and `verify`
+    # tries others too: they are told, and not asked about.
+    drawn: list[str] = field(default_factory=list)
 
     def ask(self, code: str, at: Span | None = None, **args: str) -> None:
         """A question in the spec, and a note in the report, at the kernel or where it comes from."""

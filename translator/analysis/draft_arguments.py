@@ -66,7 +66,10 @@ def _scalar(
     draft: Draft, name: str, t: Scalar, value: float | int | None, asked: set[str]
 ) -> dict[str, object]:
     made: dict[str, object] = {"name": name, "kind": "scalar", "dtype": DTYPES.get(t.name, t.name)}
+    before = len(draft.assumed)
     made["value"] = _value(draft, name, t, value, asked)
+    if len(draft.assumed) > before and t.is_float:
+        draft.drawn.append(name)
     return made
 
 

@@ -41,9 +41,7 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     use = roles_of(draft, tuple(described.buffers))
     args = arguments(draft, described, use, found)
     args += globals_(draft, described, use)
-    if draft.assumed:
-        names = ", ".join(name for name, _ in draft.assumed)
-        draft.ask("CP3106", scalars=names, values=", ".join(str(n) for _, n in draft.assumed))
+    _tell_assumed(draft)
     shapes = _settled(draft, args, found, described)
     lines = _head(draft, port)
     renamed = dict(port.renames)
@@ -64,6 +62,17 @@ def draft_spec(model: KernelModel, port: Port, sink: Sink) -> str:
     for code, text in draft.questions:
         lines += ["", "[[question]]", f'code = "{code}"', f"text = {quoted(text)}"]
     return "\n".join(lines) + "\n"
+
+
+def _tell_assumed(draft: Draft) -> None:
+    """Say which scalars nobody gave a value; ask about those of which one value may mean another way."""
+    for drawn in (True, False):
+        some = [(n, v) for n, v in draft.assumed if (n in draft.drawn) == drawn]
+        names, values = ", ".join(n for n, _ in some), ", ".join(str(v) for _, v in some)
+        if some and drawn:
+            draft.sink.report("CP3106", draft.model.kernel.span, scalars=names, values=values)
+        elif some:
+            draft.ask("CP3106", scalars=names, values=values)
 
 
 def _settled(draft: Draft, args: list[dict[str, object]], found: Accesses, described: Extents) -> list[Case]:
