@@ -67,14 +67,14 @@ def run_parity(
         _conclude(target, spec, state)
     except Verdicted as v:
         code, message, line, status = v.code, v.message, v.line, v.status
-        if status is Status.ORIGINAL_SUSPECT and spec.open_questions:
-            # Sizes or values that were assumed may be what it fails with: it isn't blamed for them.
-            words = f"with what was assumed the original itself fails ({code} {message})"
-            code, message, status = (
-                "CP7018",
-                f"{words}; {questions.told(Path(target), spec)}",
-                Status.AMBIGUOUS,
-            )
+        if spec.open_questions and status in (Status.ORIGINAL_SUSPECT, Status.WRONG_VALUES):
+            open_ = questions.told(Path(target), spec)
+            if status is Status.ORIGINAL_SUSPECT:
+                # Sizes or values that were assumed may be what it fails with: it isn't blamed for them.
+                words = f"with what was assumed the original itself fails ({code} {message})"
+                code, message, status = "CP7018", f"{words}; {open_}", Status.AMBIGUOUS
+            else:
+                message = f"{message}; {open_}"
     facts = ParityFacts(
         device=device,
         runs=state.runs,

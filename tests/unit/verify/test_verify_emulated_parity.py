@@ -272,6 +272,12 @@ def test_the_original_is_not_blamed_for_what_was_assumed(original: Told) -> None
     assert answered.status is Status.ORIGINAL_SUSPECT
 
 
+def test_what_was_assumed_is_told_with_wrong_values() -> None:
+    wrong = judged(Told(), Told(skew={0: 1.0, 1: 1.0, 2: 1.0}), SPEC + QUESTION)
+    assert (wrong.status, wrong.code) == (Status.WRONG_VALUES, "CP7012")
+    assert "CP3104: the size of y is unknown" in wrong.message
+
+
 def test_why_nothing_was_launched_is_told() -> None:
     huge = SPEC[: SPEC.index("[[case]]")] + '[[case]]\nname = "huge"\nsizes = { n = 900000000 }\n'
     result = judged(Told(), Told(), huge + huge[huge.index("[[case]]") :].replace("huge", "other"))
