@@ -67,7 +67,8 @@ def run_parity(
         _conclude(target, spec, state)
     except Verdicted as v:
         code, message, line, status = v.code, v.message, v.line, v.status
-        if spec.open_questions and status in (Status.ORIGINAL_SUSPECT, Status.WRONG_VALUES):
+        assumed = any(q.code not in questions.SEEN for q in spec.open_questions)
+        if assumed and status in (Status.ORIGINAL_SUSPECT, Status.WRONG_VALUES):
             open_ = questions.told(Path(target), spec)
             if status is Status.ORIGINAL_SUSPECT:
                 # Sizes or values that were assumed may be what it fails with: it isn't blamed for them.

@@ -7,6 +7,10 @@ from pathlib import Path
 from verify.spec import Question, Spec
 from verify.spec_file import Lines
 
+# Questions about what was seen in the source, where others are about what was assumed: the original reaches
+# beyond what its host allocates.
+SEEN = frozenset({"CP3111"})
+
 
 def placed(target: Path, spec: Spec) -> list[tuple[int, Question]]:
     """The questions that nobody answered, each with its line of spec.toml; 0 where that can't be read."""
