@@ -174,7 +174,11 @@ def _one(
                 if found.code == "CP7013" and state.order_dependent and odd_ones_move(arg, lane, wanted):
                     words = f"NaN and infinities of {lane.name} stand elsewhere in each run of the original"
                     raise Verdicted("CP7029", f"{run}: {words}")
-                if state.order_dependent and whole_ones_vary(arg, lane, got, wanted):
+                if (
+                    found.code == "CP7012"
+                    and state.order_dependent
+                    and whole_ones_vary(arg, lane, got, wanted)
+                ):
                     words = f"{found.message}, but the original's differ there too from run to run"
                     raise Verdicted("CP7029", f"{run}: {words}")
                 whose = _whose(run, resolved, inputs, arg, found, original, port, state)

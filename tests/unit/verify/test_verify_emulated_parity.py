@@ -245,6 +245,9 @@ class Leaves(Told):
         ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(7, 5, 3, None)], "CP7029"),
         ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(7, 1, 3, None), (7, 5, 3, None)], "CP7029"),
         ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(8, 1, 3, None)], "CP7012"),
+        # Elements that the port leaves out, or writes alone, are wrong all the same.
+        ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(7, None, 3, None)], "CP7014"),
+        ([(7, 1, 3, None), (7, 2, 3, None), (7, 9, 3, None)], [(7, 5, 3, 8)], "CP7024"),
         # The same numbers in another order: one lost and one doubled is wrong.
         ([(1, 2, 3, 4), (2, 1, 3, 4), (3, 2, 1, 4)], [(1, 1, 3, 4)], "CP7012"),
         # The same numbers in each run.
