@@ -66,16 +66,8 @@ def run_parity(
             _one(spec, run, original, port, reference, state, bool(atomics.get("atomics")))
         _conclude(target, spec, state)
     except Verdicted as v:
-        code, message, line, status = v.code, v.message, v.line, v.status
-        assumed = any(q.code not in questions.SEEN for q in spec.open_questions)
-        if assumed and status in (Status.ORIGINAL_SUSPECT, Status.WRONG_VALUES):
-            open_ = questions.told(Path(target), spec)
-            if status is Status.ORIGINAL_SUSPECT:
-                # Sizes or values that were assumed may be what it fails with: it isn't blamed for them.
-                words = f"with what was assumed the original itself fails ({code} {message})"
-                code, message, status = "CP7018", f"{words}; {open_}", Status.AMBIGUOUS
-            else:
-                message = f"{message}; {open_}"
+        told = _with_what_was_assumed(v, Path(target), spec)
+        code, message, line, status = told.code, told.message, told.line, told.status
     facts = ParityFacts(
         device=device,
         runs=state.runs,
@@ -100,6 +92,19 @@ def run_parity(
         seconds=round(time.monotonic() - start, 3),
         parity=facts,
     )
+
+
+def _with_what_was_assumed(v: Verdicted, target: Path, spec: Spec) -> Verdicted:
+    """The finding beside the open question that may be its cause. An original is not blamed for sizes or
+    values that were assumed."""
+    blamed = (Status.ORIGINAL_SUSPECT, Status.WRONG_VALUES)
+    if v.status not in blamed or all(q.code in questions.SEEN for q in spec.open_questions):
+        return v
+    asked = questions.told(target, spec)
+    if v.status is Status.WRONG_VALUES:
+        return Verdicted(v.code, f"{v.message}; {asked}", v.line, v.status)
+    words = f"with what was assumed the original itself fails ({v.code} {v.message}); {asked}"
+    return Verdicted("CP7018", words, v.line, Status.AMBIGUOUS)
 
 
 def not_compared(target: Path, e: SideError) -> StageResult:
