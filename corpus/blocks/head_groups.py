@@ -10,8 +10,9 @@ keeps FULL warps and a thread no more than HELD elements, or two heads: register
 and warps are loads under way. Where `each` does not divide a number of heads, its last group is short;
 `certain_heads` are in every group.
 
-HELD is what was fastest on an H200 of 1, 2, 4 and 8 heads with 4, 8 and 16 elements each (rotary embedding
-with and without norm, heads of 64, 128 and 256); FULL follows from bytes under way: 32 KB a multiprocessor.
+HELD is what was fastest on an H200 of 1, 2, 4 and 8 heads with 4, 8 and 16 elements each (rotary embedding,
+heads of 64, 128 and 256; with a norm before it another table is: qk_norm_rope's); FULL follows from bytes
+under way: 32 KB a multiprocessor.
 Units: a vector is what a thread loads of one head.
 Source of the technique: thread coarsening; fused rotary kernels that share the angles of a token.
 """
